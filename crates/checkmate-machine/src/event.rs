@@ -1,0 +1,235 @@
+//! Everything that can happen to a run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::effect::Landing;
+use crate::evidence::Receipt;
+use crate::ids::{CommitId, TaskId, TreeId};
+
+/// One thing that happened; the journal is a list of these.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A part of the pending effect was answered.
+    Answered {
+        /// The task whose cycle asked.
+        task: TaskId,
+        /// The effect's number.
+        effect: u32,
+        /// The part's number within the effect.
+        part: u32,
+        /// The answer.
+        answer: Answer,
+    },
+    /// Somebody outside said something; legal at any time.
+    Command {
+        /// The task it is meant for.
+        task: TaskId,
+        /// What was said.
+        command: Command,
+    },
+}
+
+/// What came of one part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Answer {
+    /// To `Prepare`.
+    Prepared(Prepared),
+    /// To `Read`: one entry per path, in the order asked.
+    Files {
+        /// The files.
+        files: Vec<FileText>,
+    },
+    /// To `Call`.
+    Called(Called),
+    /// To `Apply`: the patch is placed.
+    Applied(Candidate),
+    /// To `Apply`: nothing was placed.
+    Rejected {
+        /// One sentence per reason, made for the agent to act on.
+        reasons: Vec<String>,
+    },
+    /// To `Store`.
+    Stored {
+        /// SHA-256 of the document, in hexadecimal digits.
+        sha256: String,
+    },
+    /// To `Check`.
+    Ran(Receipt),
+    /// To `Ask`.
+    Said {
+        /// Whether the person agreed.
+        yes: bool,
+        /// What else the person said; may be empty.
+        text: String,
+    },
+    /// To `Land`: the user has it.
+    Landed {
+        /// The new commit, when landing by commit.
+        commit: Option<CommitId>,
+        /// The files that changed in the user's tree.
+        files: Vec<String>,
+    },
+    /// To `Land`: the user's own later edits contradict the change; nothing was touched.
+    Conflict {
+        /// The user's tree as it is now.
+        target: TreeId,
+        /// The paths in conflict.
+        paths: Vec<String>,
+    },
+    /// To `Land`: the user's tree moved but merges; nothing was touched, because the merged tree is not the verified one.
+    TargetMoved {
+        /// The user's tree as it is now.
+        target: TreeId,
+        /// The change merged onto it.
+        merged: TreeId,
+    },
+    /// To anything: it could not be done, and that is nobody's fault in this run.
+    Failed(Failure),
+}
+
+/// The facts a cycle starts from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prepared {
+    /// The tree the run is made from: HEAD plus the user's uncommitted changes.
+    pub base: TreeId,
+    /// The commit under it.
+    pub head: CommitId,
+    /// The branch, unless HEAD is detached.
+    pub branch: Option<String>,
+    /// The files of the base tree, in path order, without the content.
+    pub files: Vec<FileFact>,
+    /// What the user should know: a dirty submodule, a file that could not be read. Full sentences.
+    pub notes: Vec<String>,
+}
+
+/// What is known about a file without reading all of it to an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileFact {
+    /// Its path from the repository's root, with `/`.
+    pub path: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Names of what it defines at the top level, in order, at most a few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub symbols: Vec<String>,
+}
+
+/// A file as an agent may see it, or why not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileText {
+    /// The path as it was asked for.
+    pub path: String,
+    /// The text, or one sentence that says why there is none.
+    pub text: Result<String, String>,
+}
+
+/// An agent's reply and what it cost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Called {
+    /// The reply, as it came.
+    pub text: String,
+    /// The model that answered, as the provider names it.
+    pub model: String,
+    /// What it cost.
+    pub usage: Usage,
+    /// How many requests it took, retries included.
+    pub requests: u32,
+    /// Wall-clock time in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// What calls cost. Counts are the provider's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens sent, cached ones included.
+    pub input_tokens: u64,
+    /// Tokens of those that came from the provider's cache.
+    pub cached_tokens: u64,
+    /// Tokens received.
+    pub output_tokens: u64,
+    /// The price in millionths of a US dollar, where a price is known.
+    pub cost_micro_usd: Option<u64>,
+}
+
+/// A change, measured against its base, as git sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// The tree with the change.
+    pub tree: TreeId,
+    /// Every path that differs from the base.
+    pub changes: Vec<Change>,
+    /// The whole change against the base as a unified diff.
+    pub diff: String,
+}
+
+/// One changed path of a candidate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The path from the repository's root, with `/`.
+    pub path: String,
+    /// What happened to it. A rename is a deletion and an addition.
+    pub kind: ChangeKind,
+    /// The git mode before, such as `100644`; `000000` if there was none.
+    pub old_mode: String,
+    /// The git mode after.
+    pub new_mode: String,
+    /// Lines added; 0 for binary files.
+    pub added: u32,
+    /// Lines removed; 0 for binary files.
+    pub removed: u32,
+}
+
+/// What happened to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// It is new.
+    Added,
+    /// Its content or mode changed.
+    Modified,
+    /// It is gone.
+    Deleted,
+}
+
+/// Why a part could not be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Which family.
+    pub kind: FailureKind,
+    /// A full sentence with the next step.
+    pub message: String,
+}
+
+/// Families of failures; none of them is charged to an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The provider was busy, slow or cut the connection, even after retries.
+    Provider,
+    /// The provider refused the request: key, model name, quota.
+    Account,
+    /// The model declined to answer.
+    Refusal,
+    /// Something on this machine: git, disk, permissions.
+    Local,
+}
+
+/// What somebody outside can say at any time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case")]
+pub enum Command {
+    /// End the run.
+    Cancel {
+        /// Why, for the record.
+        reason: String,
+    },
+    /// Try again what failed for a reason outside the run.
+    Retry,
+    /// Bring an approved change that has not landed to the user.
+    Land {
+        /// Where it goes.
+        how: Landing,
+    },
+}
