@@ -71,7 +71,10 @@ impl CommandLine {
     pub fn from_agent(line: &str) -> Result<Self, CommandError> {
         let line = line.trim();
         if let Some(syntax) = shell_syntax(line) {
-            return Err(CommandError::Shell { line: line.into(), syntax: syntax.escape_default().to_string() });
+            return Err(CommandError::Shell {
+                line: line.into(),
+                syntax: syntax.escape_default().to_string(),
+            });
         }
         Self::plain(line)
     }

@@ -3,6 +3,7 @@
 //! A cycle has at most one outstanding [`Effect`]: a batch of parts, each performed, answered and journalled on its own.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::command::CommandLine;
 use crate::ids::{Role, TreeId};
@@ -41,8 +42,12 @@ pub enum Action {
         /// The patch, as the agent wrote it.
         patch: String,
     },
-    /// Store a document candidate.
+    /// Put a document into a tree.
     Store {
+        /// The tree that gets it; the whole change is measured against it.
+        base: TreeId,
+        /// The document's path.
+        path: String,
         /// The whole document.
         text: String,
     },
@@ -70,6 +75,54 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// Returns what this part is and what it works on, without the bytes of a prompt.
+    ///
+    /// A journal record carries it, so that a replay under changed rules is noticed at the record where they differ.
+    pub fn digest(&self) -> String {
+        match self {
+            Action::Prepare => "prepare".into(),
+            Action::Read { tree, paths } => format!("read {tree} {}", short_hash(&paths.join("\n"))),
+            Action::Call(call) => format!(
+                "call {} {:?} turn {} attempt {} about {}",
+                call.role,
+                call.purpose,
+                call.turn,
+                call.attempt,
+                call.about.as_ref().map_or("-", TreeId::as_str)
+            ),
+            Action::Apply { onto, base, patch } => format!("apply {onto} {base} {}", short_hash(patch)),
+            Action::Store { base, path, text } => format!("store {base} {path} {}", short_hash(text)),
+            Action::Check { kind, command, tree, overlay } => {
+                let overlay = overlay.as_ref().map_or_else(String::new, |over| {
+                    format!(" over {} {}", over.from, short_hash(&over.paths.join("\n")))
+                });
+                format!("check {kind:?} {tree} {}{overlay}", short_hash(&command.text))
+            }
+            Action::Ask(Question::Command { role, line }) => format!("ask {role} {}", short_hash(line)),
+            Action::Ask(Question::Land) => "ask land".into(),
+            Action::Land { tree, base, how } => format!("land {tree} {base} {how:?}"),
+        }
+    }
+}
+
+/// Returns the first 16 hexadecimal digits of a text's SHA-256.
+pub fn short_hash(text: &str) -> String {
+    let mut hash = hash(text);
+    hash.truncate(16);
+    hash
+}
+
+/// Returns a text's SHA-256 in hexadecimal digits.
+pub fn hash(text: &str) -> String {
+    use std::fmt::Write as _;
+
+    Sha256::digest(text.as_bytes()).iter().fold(String::with_capacity(64), |mut hex, byte| {
+        write!(hex, "{byte:02x}").expect("writing to a String cannot fail");
+        hex
+    })
+}
+
 /// A question to an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
@@ -79,8 +132,10 @@ pub struct Call {
     pub purpose: Purpose,
     /// The turn it belongs to, from 1.
     pub turn: u32,
-    /// How often this same question was sent back or failed before.
+    /// How often the reply to this same question was sent back before.
     pub attempt: u32,
+    /// The candidate it is about.
+    pub about: Option<TreeId>,
     /// What is said.
     pub prompt: Prompt,
 }

@@ -9,6 +9,7 @@ use crate::ids::{CommitId, TaskId, TreeId};
 /// One thing that happened; the journal is a list of these.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "almost every event is an answer, so a box would save nothing")]
 pub enum Event {
     /// A part of the pending effect was answered.
     Answered {
@@ -43,17 +44,12 @@ pub enum Answer {
     },
     /// To `Call`.
     Called(Called),
-    /// To `Apply`: the patch is placed.
+    /// To `Apply` and `Store`: the change is a tree.
     Applied(Candidate),
     /// To `Apply`: nothing was placed.
     Rejected {
         /// One sentence per reason, made for the agent to act on.
         reasons: Vec<String>,
-    },
-    /// To `Store`.
-    Stored {
-        /// SHA-256 of the document, in hexadecimal digits.
-        sha256: String,
     },
     /// To `Check`.
     Ran(Receipt),
@@ -82,8 +78,8 @@ pub enum Answer {
     TargetMoved {
         /// The user's tree as it is now.
         target: TreeId,
-        /// The change merged onto it.
-        merged: TreeId,
+        /// The change merged onto it, measured against it.
+        merged: Candidate,
     },
     /// To anything: it could not be done, and that is nobody's fault in this run.
     Failed(Failure),
@@ -151,6 +147,21 @@ pub struct Usage {
     pub output_tokens: u64,
     /// The price in millionths of a US dollar, where a price is known.
     pub cost_micro_usd: Option<u64>,
+}
+
+impl Usage {
+    /// Adds the cost of another call; a price that is unknown makes the sum unknown.
+    pub fn add(&mut self, other: &Usage) {
+        let first = *self == Usage::default();
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.cost_micro_usd = match (self.cost_micro_usd, other.cost_micro_usd) {
+            (Some(one), Some(two)) => Some(one.saturating_add(two)),
+            (None, price) if first => price,
+            (_, _) => None,
+        };
+    }
 }
 
 /// A change, measured against its base, as git sees it.

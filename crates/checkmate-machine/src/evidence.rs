@@ -137,9 +137,14 @@ impl Receipt {
             Ended::Killed { signal } => Signal::Infra {
                 reason: format!("The command `{}` was ended by signal {signal}.", self.command()),
             },
-            Ended::Exited { code: code @ (126 | 127) } if self.shell && self.report.is_none() => Signal::Infra {
-                reason: format!("The shell could not start a program of `{}` (exit {code}).", self.command()),
-            },
+            Ended::Exited { code: code @ (126 | 127) } if self.shell && self.report.is_none() => {
+                Signal::Infra {
+                    reason: format!(
+                        "The shell could not start a program of `{}` (exit {code}).",
+                        self.command()
+                    ),
+                }
+            }
             Ended::Exited { code } => self.exited(*code),
         }
     }
@@ -219,7 +224,9 @@ pub fn standing(after: &Receipt, baseline: Option<&Receipt>) -> Standing {
 fn known_red(after: &Receipt, baseline: Option<&Receipt>) -> Option<Vec<String>> {
     let baseline = baseline?;
     let (new, old) = (after.report.as_ref()?, baseline.report.as_ref()?);
-    let named = |report: &TestReport| report.failing.len() as u64 == u64::from(report.failed) + u64::from(report.errors);
+    let named = |report: &TestReport| {
+        report.failing.len() as u64 == u64::from(report.failed) + u64::from(report.errors)
+    };
     let known = named(new)
         && named(old)
         && new.failing.iter().all(|name| old.failing.contains(name))

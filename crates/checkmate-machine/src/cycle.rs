@@ -1,0 +1,478 @@
+//! The one loop: maker → checks → checker, until evidence and checker agree or a rule ends it.
+//!
+//! A cycle is a total function of its events. It has at most one outstanding [`Effect`]; when every part of it is
+//! answered, the [`Step`] it belongs to decides what is next. State is never stored: it is replayed.
+
+mod arbiter;
+mod checks;
+mod landing;
+mod record;
+mod review;
+mod stuck;
+mod turn;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::command::CommandLine;
+use crate::effect::{Action, Call, CheckKind, Effect, Landing, Purpose};
+use crate::event::{Answer, Called, Candidate, Command, Failure, FailureKind, FileText, Prepared, Usage};
+use crate::evidence::Receipt;
+use crate::finding::Findings;
+use crate::ids::{Role, TreeId};
+use crate::notice::Notice;
+use crate::outcome::{Outcome, StoppedBy};
+use crate::prompt;
+use crate::reply::{self, BuilderReply, Problem, Reply, Review};
+use crate::spec::Spec;
+use crate::verdict::Verdict;
+
+pub use self::arbiter::Subject;
+pub use self::record::{ExtraTest, TurnEnd, TurnRecord};
+
+/// How often one and the same part may fail for reasons outside the run before the run ends with an error.
+const FAILURES: u32 = 2;
+/// How often a reply is sent back before its role is called unusable.
+const CORRECTIONS: u32 = 2;
+
+/// What the outstanding effect is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    Preparing,
+    /// Reading what the next prompt shows, and summarising history where it grew too long.
+    Gathering,
+    Building,
+    ReadingForBuilder,
+    AskingForBuilder(Vec<CommandLine>),
+    Applying,
+    Checking,
+    Reviewing,
+    AskingForReviewer(review::Diagnostics),
+    Diagnosing(review::Diagnostics),
+    Arbiter(arbiter::Stage),
+    Moderating(stuck::Stuck),
+    AskingToLand,
+    Landing,
+    VerifyingMerged {
+        target: TreeId,
+        merged: Candidate,
+    },
+    Ended,
+}
+
+/// One maker, one checker, one goal.
+#[derive(Debug, Clone)]
+pub struct Cycle {
+    spec: Spec,
+    step: Step,
+    effect: Option<Effect>,
+    answers: BTreeMap<u32, Answer>,
+    failures: u32,
+    effects: u32,
+    turn: u32,
+    prepared: Option<Prepared>,
+    baseline: Option<Receipt>,
+    candidate: Option<Candidate>,
+    /// The test command's receipt for the candidate, once it is green.
+    evidence: Option<Receipt>,
+    last_tests: Option<Receipt>,
+    receipts: Vec<(CheckKind, Receipt)>,
+    findings: Findings,
+    extra_tests: Vec<ExtraTest>,
+    turns: Vec<TurnRecord>,
+    summary: Option<record::Summary>,
+    /// Files that the next prompt shows, at the candidate's tree.
+    shown: Vec<FileText>,
+    /// Paths that the maker asked for in this run.
+    asked: BTreeSet<String>,
+    reply: Option<BuilderReply>,
+    review: Option<Review>,
+    diagnostics: Vec<String>,
+    refusals: Vec<String>,
+    correction: Option<prompt::Correction>,
+    rounds: record::Rounds,
+    oscillation: stuck::Memory,
+    verdict: Option<Verdict>,
+    landing: Option<Landing>,
+    usage: BTreeMap<Role, (u32, Usage)>,
+    notices: Vec<Notice>,
+    outcome: Option<Outcome>,
+}
+
+impl Cycle {
+    /// Starts a cycle; its first effect is outstanding at once.
+    pub fn new(spec: Spec) -> Self {
+        let mut cycle = Self {
+            spec,
+            step: Step::Preparing,
+            effect: None,
+            answers: BTreeMap::new(),
+            failures: 0,
+            effects: 0,
+            turn: 0,
+            prepared: None,
+            baseline: None,
+            candidate: None,
+            evidence: None,
+            last_tests: None,
+            receipts: Vec::new(),
+            findings: Findings::default(),
+            extra_tests: Vec::new(),
+            turns: Vec::new(),
+            summary: None,
+            shown: Vec::new(),
+            asked: BTreeSet::new(),
+            reply: None,
+            review: None,
+            diagnostics: Vec::new(),
+            refusals: Vec::new(),
+            correction: None,
+            rounds: record::Rounds::default(),
+            oscillation: stuck::Memory::default(),
+            verdict: None,
+            landing: None,
+            usage: BTreeMap::new(),
+            notices: Vec::new(),
+            outcome: None,
+        };
+        cycle.emit(Step::Preparing, vec![Action::Prepare]);
+        cycle
+    }
+
+    /// Takes the answer to one part of the outstanding effect and returns what there is to tell.
+    ///
+    /// An answer to anything else, or of another kind than was asked for, changes nothing.
+    pub fn answer(&mut self, effect: u32, part: u32, answer: &Answer) -> Vec<Notice> {
+        if !self.expects(effect, part, answer) {
+            return Vec::new();
+        }
+        if let Answer::Failed(failure) = answer {
+            self.failed(part, failure);
+            return std::mem::take(&mut self.notices);
+        }
+        self.answers.insert(part, answer.clone());
+        let complete = self.effect.as_ref().is_some_and(|effect| self.answers.len() == effect.parts.len());
+        if complete {
+            self.effect = None;
+            self.failures = 0;
+            let answers = std::mem::take(&mut self.answers);
+            let step = std::mem::replace(&mut self.step, Step::Ended);
+            self.advance(step, answers.into_values().collect());
+        }
+        std::mem::take(&mut self.notices)
+    }
+
+    /// Takes a command; legal at any time. One that means nothing now changes nothing.
+    pub fn command(&mut self, command: &Command) -> Vec<Notice> {
+        match command {
+            Command::Cancel { reason } if self.outcome.is_none() => {
+                self.effect = None;
+                self.answers.clear();
+                self.stop(StoppedBy::Cancelled, format!("The run was cancelled: {reason}"));
+            }
+            Command::Retry if matches!(self.outcome, Some(Outcome::Error { .. })) => {
+                self.outcome = None;
+                self.failures = 0;
+            }
+            Command::Land { how } if self.waits_for_landing() => {
+                self.outcome = None;
+                self.land(*how);
+            }
+            Command::Cancel { .. } | Command::Retry | Command::Land { .. } => {}
+        }
+        std::mem::take(&mut self.notices)
+    }
+
+    /// Returns the outstanding effect's number and its unanswered parts. Nothing is outstanding once there is an outcome.
+    pub fn pending(&self) -> Vec<(u32, u32, &Action)> {
+        let Some(effect) = self.effect.as_ref().filter(|_| self.outcome.is_none()) else { return Vec::new() };
+        (0..)
+            .zip(&effect.parts)
+            .filter(|(part, _)| !self.answers.contains_key(part))
+            .map(|(part, action)| (effect.id, part, action))
+            .collect()
+    }
+
+    /// Returns how the cycle ended, if it did.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.as_ref()
+    }
+
+    /// Tells whether an approved change waits for somebody to land it.
+    pub fn waits_for_landing(&self) -> bool {
+        matches!(&self.outcome, Some(Outcome::NotApproved { stopped_by: StoppedBy::NotLanded, .. }))
+    }
+
+    /// Returns the turn, from 1; 0 before the first.
+    pub fn turn(&self) -> u32 {
+        self.turn
+    }
+
+    /// Returns what the cycle was told at its start.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// Returns the facts the cycle started from, once they are known.
+    pub fn prepared(&self) -> Option<&Prepared> {
+        self.prepared.as_ref()
+    }
+
+    /// Returns the candidate as it stands.
+    pub fn candidate(&self) -> Option<&Candidate> {
+        self.candidate.as_ref()
+    }
+
+    /// Returns the latest verdict.
+    pub fn verdict(&self) -> Option<&Verdict> {
+        self.verdict.as_ref()
+    }
+
+    /// Returns every receipt with what it was for, oldest first.
+    pub fn receipts(&self) -> &[(CheckKind, Receipt)] {
+        &self.receipts
+    }
+
+    /// Returns every finding.
+    pub fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// Returns the finished turns.
+    pub fn turns(&self) -> &[TurnRecord] {
+        &self.turns
+    }
+
+    /// Returns requests and usage per role.
+    pub fn usage(&self) -> &BTreeMap<Role, (u32, Usage)> {
+        &self.usage
+    }
+
+    /// Returns the test command's receipt on the tree before the change.
+    pub fn baseline(&self) -> Option<&Receipt> {
+        self.baseline.as_ref()
+    }
+
+    fn advance(&mut self, step: Step, answers: Vec<Answer>) {
+        match step {
+            Step::Preparing => self.on_prepared(answers),
+            Step::Gathering => self.on_gathered(answers),
+            Step::Building => self.on_built(answers),
+            Step::ReadingForBuilder => self.on_read_for_builder(answers),
+            Step::AskingForBuilder(commands) => self.on_asked_for_builder(commands, &answers),
+            Step::Applying => self.on_applied(answers),
+            Step::Checking => self.on_checked(answers),
+            Step::Reviewing => self.on_reviewed(answers),
+            Step::AskingForReviewer(diagnostics) => self.on_asked_for_reviewer(diagnostics, &answers),
+            Step::Diagnosing(diagnostics) => self.on_diagnosed(&diagnostics, answers),
+            Step::Arbiter(stage) => self.on_arbiter(stage, answers),
+            Step::Moderating(stuck) => self.on_moderated(&stuck, answers),
+            Step::AskingToLand => self.on_asked_to_land(&answers),
+            Step::Landing => self.on_landed(answers),
+            Step::VerifyingMerged { target, merged } => self.on_merged_verified(target, merged, answers),
+            Step::Ended => {}
+        }
+    }
+
+    /// Makes a batch of parts the outstanding effect.
+    fn emit(&mut self, step: Step, parts: Vec<Action>) {
+        self.effects += 1;
+        self.step = step;
+        self.failures = 0;
+        self.answers.clear();
+        self.effect = Some(Effect { id: self.effects, parts });
+    }
+
+    fn expects(&self, effect: u32, part: u32, answer: &Answer) -> bool {
+        if self.outcome.is_some() || self.answers.contains_key(&part) {
+            return false;
+        }
+        let Some(pending) = self.effect.as_ref().filter(|pending| pending.id == effect) else { return false };
+        match (pending.parts.get(part as usize), answer) {
+            (Some(_), Answer::Failed(_))
+            | (Some(Action::Prepare), Answer::Prepared(_))
+            | (Some(Action::Call(_)), Answer::Called(_))
+            | (
+                Some(Action::Apply { .. } | Action::Store { .. }),
+                Answer::Applied(_) | Answer::Rejected { .. },
+            )
+            | (Some(Action::Ask(_)), Answer::Said { .. })
+            | (
+                Some(Action::Land { .. }),
+                Answer::Landed { .. } | Answer::Conflict { .. } | Answer::TargetMoved { .. },
+            ) => true,
+            (Some(Action::Read { paths, .. }), Answer::Files { files }) => files.len() == paths.len(),
+            (Some(Action::Check { tree, .. }), Answer::Ran(receipt)) => receipt.tree == *tree,
+            (
+                Some(
+                    Action::Prepare
+                    | Action::Read { .. }
+                    | Action::Call(_)
+                    | Action::Apply { .. }
+                    | Action::Store { .. }
+                    | Action::Check { .. }
+                    | Action::Ask(_)
+                    | Action::Land { .. },
+                )
+                | None,
+                _,
+            ) => false,
+        }
+    }
+
+    /// A part that failed is asked for again a few times and uses up no turn; then the run ends with an error from
+    /// which `Retry` goes on. A model that declines is treated as one that gave no usable reply.
+    fn failed(&mut self, part: u32, failure: &Failure) {
+        self.failures += 1;
+        let role = self.effect.as_ref().and_then(|effect| match effect.parts.get(part as usize) {
+            Some(Action::Call(call)) => Some(call.role),
+            Some(_) | None => None,
+        });
+        let again = match failure.kind {
+            FailureKind::Provider | FailureKind::Local | FailureKind::Refusal => self.failures <= FAILURES,
+            FailureKind::Account => false,
+        };
+        if again {
+            self.status(format!("{} Trying again.", failure.message));
+            return;
+        }
+        match (failure.kind, role) {
+            (FailureKind::Refusal, Some(role)) => {
+                self.effect = None;
+                self.answers.clear();
+                self.end(Outcome::unusable(role, std::slice::from_ref(&failure.message)));
+            }
+            (FailureKind::Refusal | FailureKind::Provider | FailureKind::Local | FailureKind::Account, _) => {
+                self.end(Outcome::Error { message: failure.message.clone() });
+            }
+        }
+    }
+
+    /// Asks an agent, alone or beside other parts.
+    fn call(&self, role: Role, purpose: Purpose) -> Action {
+        let attempt = self.correction.as_ref().map_or(0, |correction| correction.attempt);
+        Action::Call(Call {
+            role,
+            purpose,
+            turn: self.turn.max(1),
+            attempt,
+            about: self.candidate.as_ref().map(|candidate| candidate.tree.clone()),
+            prompt: self.prompt(purpose),
+        })
+    }
+
+    /// Reads a reply. Problems go back to the role by `again`, twice; then the role is unusable and `None` comes back,
+    /// as it does when the reply was sent back.
+    fn understand(
+        &mut self,
+        role: Role,
+        called: &Called,
+        shape: reply::Shape,
+        again: impl FnOnce(&mut Self),
+    ) -> Option<Reply> {
+        self.account(role, called);
+        let (reply, problems) = reply::parse(&called.text, shape);
+        if let Some(reply) = reply.filter(|_| problems.is_empty()) {
+            self.correction = None;
+            return Some(reply);
+        }
+        self.send_back(role, &called.text, problems, again);
+        None
+    }
+
+    /// Sends a reply back with its problems.
+    fn send_back(&mut self, role: Role, text: &str, problems: Vec<Problem>, again: impl FnOnce(&mut Self)) {
+        let attempt = self.correction.as_ref().map_or(0, |correction| correction.attempt) + 1;
+        let problems: Vec<String> = problems.into_iter().map(|Problem(text)| text).collect();
+        if attempt > CORRECTIONS {
+            self.correction = None;
+            return self.end(Outcome::unusable(role, &problems));
+        }
+        self.status(format!("The {role}'s reply goes back for correction: {}", problems.join(" ")));
+        self.correction = Some(prompt::Correction { attempt, problems, reply: text.to_owned() });
+        again(self);
+    }
+
+    fn account(&mut self, role: Role, called: &Called) {
+        let (calls, usage) = self.usage.entry(role).or_default();
+        *calls = calls.saturating_add(called.requests);
+        usage.add(&called.usage);
+    }
+
+    fn keep(&mut self, kind: CheckKind, receipt: &Receipt) {
+        self.receipts.push((kind, receipt.clone()));
+        self.notices.push(Notice::tests_output(kind, receipt));
+    }
+
+    fn status(&mut self, message: impl Into<String>) {
+        self.notices.push(Notice::Status { message: message.into() });
+    }
+
+    fn stop(&mut self, stopped_by: StoppedBy, reason: impl Into<String>) {
+        self.end(Outcome::NotApproved { stopped_by, reason: reason.into() });
+    }
+
+    fn end(&mut self, outcome: Outcome) {
+        match &outcome {
+            Outcome::Error { message } => self.notices.push(Notice::Error { error: message.clone() }),
+            Outcome::Approved { .. } => self.complete(true, "Approved and landed.".into()),
+            Outcome::NotApproved { reason, .. } => self.complete(false, reason.clone()),
+        }
+        self.notices.push(Notice::Outcome { outcome: outcome.clone() });
+        self.outcome = Some(outcome);
+    }
+
+    fn complete(&mut self, success: bool, message: String) {
+        self.notices.push(Notice::CycleComplete { success, message, iterations: self.turn });
+    }
+
+    fn base(&self) -> TreeId {
+        self.prepared.as_ref().map_or_else(|| TreeId::new(""), |prepared| prepared.base.clone())
+    }
+
+    /// Returns the tree that the next patch edits.
+    fn present_tree(&self) -> TreeId {
+        self.candidate.as_ref().map_or_else(|| self.base(), |candidate| candidate.tree.clone())
+    }
+
+    fn prompt(&self, purpose: Purpose) -> prompt::Prompt {
+        prompt::build(
+            &prompt::State {
+                spec: &self.spec,
+                prepared: self.prepared.as_ref(),
+                candidate: self.candidate.as_ref(),
+                last_tests: self.last_tests.as_ref(),
+                baseline: self.baseline.as_ref(),
+                findings: &self.findings,
+                extra_tests: &self.extra_tests,
+                turns: &self.turns,
+                summary: self.summary.as_ref().map(|summary| (summary.turns, summary.text.as_str())),
+                shown: &self.shown,
+                reply: self.reply.as_ref(),
+                review: self.review.as_ref(),
+                diagnostics: &self.diagnostics,
+                refusals: &self.refusals,
+                correction: self.correction.as_ref(),
+                turn: self.turn.max(1),
+                arbiter: match &self.step {
+                    Step::Arbiter(stage) => Some(stage.subject()),
+                    Step::Preparing
+                    | Step::Gathering
+                    | Step::Building
+                    | Step::ReadingForBuilder
+                    | Step::AskingForBuilder(_)
+                    | Step::Applying
+                    | Step::Checking
+                    | Step::Reviewing
+                    | Step::AskingForReviewer(_)
+                    | Step::Diagnosing(_)
+                    | Step::Moderating(_)
+                    | Step::AskingToLand
+                    | Step::Landing
+                    | Step::VerifyingMerged { .. }
+                    | Step::Ended => None,
+                },
+            },
+            purpose,
+        )
+    }
+}

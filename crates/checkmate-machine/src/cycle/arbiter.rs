@@ -1,0 +1,336 @@
+//! A disputed finding is settled by a test, not by repetition.
+//!
+//! The maker writes a test that states the checker's claim, in new files of its own. The checker confirms that it
+//! does before anybody knows the result. Then it runs on the candidate and, alone, on the tree before the change:
+//! red on the candidate confirms the finding; green there and not green on the old tree refutes it; everything else
+//! (it does not run, no test ran, it passes everywhere) is invalid.
+
+use super::record::TurnEnd;
+use super::{Cycle, Step};
+use crate::effect::{Action, CheckKind, Overlay, Purpose};
+use crate::event::{Answer, Candidate, ChangeKind};
+use crate::evidence::{Receipt, Signal};
+use crate::finding::Status;
+use crate::gate::paths::Allowlist;
+use crate::ids::Role;
+use crate::notice::{ArbiterIssue, ArbiterOutcome, ArbiterResult, IssueText, Notice};
+use crate::patch;
+use crate::reply::{Problem, Reply, Shape};
+
+/// How many tests a maker may write for one finding.
+const ATTEMPTS: u32 = 2;
+
+/// A finding before the arbiter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// The finding's id.
+    pub finding: String,
+    /// The test's patch, once written.
+    pub patch: String,
+    /// Why the attempt before was invalid.
+    pub invalid: Option<String>,
+    /// The attempt, from 1.
+    pub attempt: u32,
+}
+
+/// How far the arbiter is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Stage {
+    Writing(Subject),
+    Placing(Subject),
+    Confirming(Subject, Box<Candidate>),
+    Running(Subject, Box<Candidate>),
+}
+
+impl Stage {
+    pub(super) fn subject(&self) -> &Subject {
+        match self {
+            Stage::Writing(subject)
+            | Stage::Placing(subject)
+            | Stage::Confirming(subject, _)
+            | Stage::Running(subject, _) => subject,
+        }
+    }
+}
+
+impl Cycle {
+    /// Begins to settle a finding.
+    pub(super) fn arbitrate(&mut self, id: &str) {
+        let Some(finding) = self.findings.get_mut(id) else { return };
+        finding.arbitrated = true;
+        let issue = finding.issue.clone();
+        self.status(format!(
+            "Arbiter mode: `{id}` was raised in two consecutive reviews; a test will settle it."
+        ));
+        self.notices.push(Notice::ArbiterMode {
+            issue: ArbiterIssue {
+                issue_id: id.to_owned(),
+                issue: IssueText {
+                    severity: issue.severity,
+                    description: issue.description,
+                    how_to_verify: issue.how_to_verify,
+                },
+            },
+        });
+        self.ask_for_test(Subject {
+            finding: id.to_owned(),
+            patch: String::new(),
+            invalid: None,
+            attempt: 1,
+        });
+    }
+
+    fn ask_for_test(&mut self, subject: Subject) {
+        self.step = Step::Arbiter(Stage::Writing(subject));
+        let call = self.call(Role::Builder, Purpose::ArbiterTest);
+        let step = self.step.clone();
+        self.emit(step, vec![call]);
+    }
+
+    fn ask_to_confirm(&mut self, subject: Subject, candidate: Box<Candidate>) {
+        self.step = Step::Arbiter(Stage::Confirming(subject, candidate));
+        let call = self.call(Role::Reviewer, Purpose::ConfirmTest);
+        let step = self.step.clone();
+        self.emit(step, vec![call]);
+    }
+
+    pub(super) fn on_arbiter(&mut self, stage: Stage, answers: Vec<Answer>) {
+        match stage {
+            Stage::Writing(subject) => self.on_test_written(subject, answers),
+            Stage::Placing(subject) => self.on_test_placed(subject, answers),
+            Stage::Confirming(subject, candidate) => self.on_test_confirmed(subject, candidate, answers),
+            Stage::Running(subject, candidate) => self.on_test_ran(&subject, &candidate, answers),
+        }
+    }
+
+    fn on_test_written(&mut self, subject: Subject, answers: Vec<Answer>) {
+        let Some(Answer::Called(called)) = answers.into_iter().next() else { return };
+        let again = |cycle: &mut Self| cycle.ask_for_test(subject.clone());
+        let Some(Reply::Builder(reply)) = self.understand(Role::Builder, &called, Shape::Builder, again)
+        else {
+            return;
+        };
+        if reply.patch.trim().is_empty() {
+            let problem =
+                Problem("`patch` is empty; send the test as a unified diff that adds a new file.".into());
+            return self.send_back(Role::Builder, &called.text, vec![problem], again);
+        }
+        if let Some(reason) = self.touches_more_than_new_files(&reply.patch) {
+            return self.invalid(Subject { patch: reply.patch, ..subject }, reason, None);
+        }
+        let parts =
+            vec![Action::Apply { onto: self.present_tree(), base: self.base(), patch: reply.patch.clone() }];
+        self.emit(Step::Arbiter(Stage::Placing(Subject { patch: reply.patch, ..subject })), parts);
+    }
+
+    /// A test that could edit existing files could also change what it is to judge.
+    fn touches_more_than_new_files(&self, text: &str) -> Option<String> {
+        let patch = match patch::parse(text) {
+            Ok(patch) => patch,
+            Err(rejections) => {
+                return Some(rejections.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "));
+            }
+        };
+        let known = |path: &str| {
+            let candidate = self.candidate.iter().flat_map(|candidate| &candidate.changes);
+            let changed =
+                candidate.filter(|change| change.path == path).map(|change| change.kind).next_back();
+            match changed {
+                Some(ChangeKind::Added | ChangeKind::Modified) => true,
+                Some(ChangeKind::Deleted) => false,
+                None => {
+                    self.prepared.iter().flat_map(|prepared| &prepared.files).any(|file| file.path == path)
+                }
+            }
+        };
+        let existing = patch.paths().into_iter().find(|path| known(path))?;
+        Some(format!("The test has to come in new files only, but the patch edits {existing}."))
+    }
+
+    fn on_test_placed(&mut self, subject: Subject, answers: Vec<Answer>) {
+        let candidate = match answers.into_iter().next() {
+            Some(Answer::Applied(candidate)) => candidate,
+            Some(Answer::Rejected { reasons }) => return self.invalid(subject, reasons.join(" "), None),
+            Some(_) | None => return,
+        };
+        let refusals: Vec<String> = match Allowlist::new(&self.spec.policy.allow_paths) {
+            Ok(allowlist) => {
+                candidate.changes.iter().filter_map(|change| allowlist.verdict(change).err()).collect()
+            }
+            Err(error) => vec![error.to_string()],
+        };
+        if !refusals.is_empty() {
+            return self.invalid(subject, refusals.join(" "), None);
+        }
+        self.status("The reviewer checks that the test states its claim.");
+        self.ask_to_confirm(subject, Box::new(candidate));
+    }
+
+    fn on_test_confirmed(&mut self, subject: Subject, candidate: Box<Candidate>, answers: Vec<Answer>) {
+        let Some(Answer::Called(called)) = answers.into_iter().next() else { return };
+        let again = |cycle: &mut Self| cycle.ask_to_confirm(subject.clone(), candidate.clone());
+        let Some(Reply::Confirmation(confirmation)) =
+            self.understand(Role::Reviewer, &called, Shape::Confirmation, again)
+        else {
+            return;
+        };
+        if !confirmation.states_claim {
+            let reason =
+                format!("The reviewer says that the test does not state its claim: {}", confirmation.reason);
+            return self.invalid(subject, reason, None);
+        }
+        let command = self.spec.policy.test_command.clone();
+        let parts = vec![
+            Action::Check {
+                kind: CheckKind::Arbiter,
+                command: command.clone(),
+                tree: candidate.tree.clone(),
+                overlay: None,
+            },
+            Action::Check {
+                kind: CheckKind::ArbiterBase,
+                command,
+                tree: self.base(),
+                overlay: Some(Overlay { from: candidate.tree.clone(), paths: self.test_files(&candidate) }),
+            },
+        ];
+        self.status("Running the arbiter's test.");
+        self.emit(Step::Arbiter(Stage::Running(subject, candidate)), parts);
+    }
+
+    fn on_test_ran(&mut self, subject: &Subject, candidate: &Candidate, answers: Vec<Answer>) {
+        let mut receipts = answers.into_iter().filter_map(Answer::ran);
+        let (Some(after), Some(before)) = (receipts.next(), receipts.next()) else { return };
+        self.keep(CheckKind::Arbiter, &after);
+        self.keep(CheckKind::ArbiterBase, &before);
+        let (outcome, explanation) = settle(self.evidence.as_ref(), &after, &before, self.baseline.as_ref());
+        let passed = match outcome {
+            ArbiterOutcome::BugConfirmed => Some(false),
+            ArbiterOutcome::BugRefuted => Some(true),
+            ArbiterOutcome::TestInvalid => return self.invalid(subject.clone(), explanation, Some(&after)),
+        };
+        let tests = self.test_files(candidate);
+        self.tell(subject, passed, outcome, &explanation);
+        self.candidate = Some(candidate.clone());
+        self.last_tests = Some(after.clone());
+        let confirmed = outcome == ArbiterOutcome::BugConfirmed;
+        if let Some(finding) = self.findings.get_mut(&subject.finding) {
+            finding.status = if confirmed { Status::Confirmed { tests } } else { Status::Refuted { tests } };
+        }
+        if confirmed {
+            self.evidence = None;
+            return self.end_turn(TurnEnd::Confirmed(format!("`{}`: {explanation}", subject.finding)));
+        }
+        self.evidence = Some(after);
+        self.after_review();
+    }
+
+    /// A test that settles nothing is written once more; after that the finding stands as it is.
+    fn invalid(&mut self, subject: Subject, reason: String, ran: Option<&Receipt>) {
+        self.tell(&subject, ran.map(passed), ArbiterOutcome::TestInvalid, &reason);
+        self.correction = None;
+        if subject.attempt < ATTEMPTS {
+            let subject = Subject { invalid: Some(reason), attempt: subject.attempt + 1, ..subject };
+            return self.ask_for_test(subject);
+        }
+        self.after_review();
+    }
+
+    fn tell(
+        &mut self,
+        subject: &Subject,
+        test_passed: Option<bool>,
+        outcome: ArbiterOutcome,
+        explanation: &str,
+    ) {
+        self.notices.push(Notice::ArbiterResult {
+            result: ArbiterResult {
+                test_added: outcome != ArbiterOutcome::TestInvalid,
+                test_patch: Some(subject.patch.clone()).filter(|patch| !patch.is_empty()),
+                test_passed,
+                outcome,
+                explanation: explanation.to_owned(),
+            },
+        });
+    }
+
+    /// Names the files that a candidate with the arbiter's test has beyond the candidate under review.
+    fn test_files(&self, with_test: &Candidate) -> Vec<String> {
+        let old: Vec<&str> = self
+            .candidate
+            .iter()
+            .flat_map(|candidate| &candidate.changes)
+            .map(|change| change.path.as_str())
+            .collect();
+        with_test
+            .changes
+            .iter()
+            .map(|change| change.path.clone())
+            .filter(|path| !old.contains(&path.as_str()))
+            .collect()
+    }
+}
+
+fn passed(receipt: &Receipt) -> bool {
+    matches!(receipt.signal(), Signal::Pass { .. })
+}
+
+/// Judges the facts: `green` is the candidate without the test, `after` with it; `before` is the old tree with only
+/// the test, `baseline` the old tree.
+fn settle(
+    green: Option<&Receipt>,
+    after: &Receipt,
+    before: &Receipt,
+    baseline: Option<&Receipt>,
+) -> (ArbiterOutcome, String) {
+    use ArbiterOutcome::{BugConfirmed, BugRefuted, TestInvalid};
+
+    let ran = |receipt: Option<&Receipt>| receipt.and_then(Receipt::tests_ran);
+    let (Some(with), Some(without)) = (after.tests_ran(), ran(green)) else {
+        return (
+            TestInvalid,
+            format!(
+                "`{}` reports no test counts with the new test in place, so it cannot be told whether the test ran. It may not compile or load.",
+                after.command()
+            ),
+        );
+    };
+    let failed = |receipt: Option<&Receipt>| {
+        receipt.and_then(|receipt| receipt.report.as_ref()).map_or(0, |report| report.failed)
+    };
+    let errors = |receipt: Option<&Receipt>| {
+        receipt.and_then(|receipt| receipt.report.as_ref()).map_or(0, |report| report.errors)
+    };
+    if errors(Some(after)) > errors(green) {
+        return (TestInvalid, "The test could not be loaded, so it states nothing.".into());
+    }
+    if with <= without {
+        return (
+            TestInvalid,
+            format!("The test was not executed: {with} tests ran with it and {without} without."),
+        );
+    }
+    match after.signal() {
+        Signal::Fail if failed(Some(after)) > failed(green) => {
+            (BugConfirmed, "The test that states the claim is red on the candidate.".into())
+        }
+        Signal::Fail | Signal::Pass { .. } => {
+            let old_ran = before.tests_ran().unwrap_or(0);
+            let base_ran = ran(baseline).unwrap_or(0);
+            let green_on_old = failed(Some(before)) <= failed(baseline)
+                && errors(Some(before)) <= errors(baseline)
+                && old_ran > base_ran;
+            if green_on_old {
+                (
+                    TestInvalid,
+                    "The test passes on the tree before the change as well, so it does not depend on the change.".into(),
+                )
+            } else {
+                (BugRefuted, "The test that states the claim is green on the candidate.".into())
+            }
+        }
+        Signal::Flaky => (TestInvalid, "The test passes and fails on the same tree.".into()),
+        Signal::Absent => (TestInvalid, "No test ran.".into()),
+        Signal::Infra { reason } => (TestInvalid, reason),
+    }
+}

@@ -1,0 +1,223 @@
+//! The middle of a turn: the patch becomes a candidate, and Checkmate runs the checks on it.
+
+use super::record::TurnEnd;
+use super::turn::distinct;
+use super::{Cycle, Step};
+use crate::command::CommandLine;
+use crate::effect::{Action, CheckKind, Question};
+use crate::event::{Answer, Candidate};
+use crate::evidence::{self, Ended, Receipt, Standing};
+use crate::gate::commands::{self, CommandVerdict};
+use crate::gate::paths::Allowlist;
+use crate::ids::Role;
+use crate::notice::Notice;
+use crate::outcome::Outcome;
+use crate::spec::{Product, ReviewMode};
+use crate::verdict::{self, ReviewState};
+
+/// How often a check that could not be run is run again in one turn.
+const CHECKS: u32 = 1;
+
+impl Cycle {
+    pub(super) fn on_applied(&mut self, answers: Vec<Answer>) {
+        let candidate = match answers.into_iter().next() {
+            Some(Answer::Applied(candidate)) => candidate,
+            Some(Answer::Rejected { reasons }) => {
+                self.status(format!("The patch could not be applied: {}", reasons.join(" ")));
+                return self.end_turn(TurnEnd::Rejected(reasons));
+            }
+            Some(_) | None => return,
+        };
+        let refusals = self.not_allowed(&candidate);
+        if !refusals.is_empty() {
+            self.status(format!("The change was refused: {}", refusals.join(" ")));
+            return self.end_turn(TurnEnd::NotAllowed(refusals));
+        }
+        if candidate.tree == self.present_tree() {
+            let reason = "The patch changes nothing: the files already are as it would make them.".to_owned();
+            self.status(&*reason);
+            return self.end_turn(TurnEnd::Rejected(vec![reason]));
+        }
+        let repeated = self.oscillation.repeated_tree(&candidate.tree, &self.base());
+        self.notices.push(Notice::PatchReady { patch: candidate.diff.clone(), turn: self.turn });
+        self.candidate = Some(candidate);
+        self.evidence = None;
+        self.review = None;
+        if let Some(stuck) = repeated {
+            return self.stuck(stuck);
+        }
+        self.oscillation.applied(self.turn, &self.present_tree());
+        self.gate_builder_commands();
+    }
+
+    /// Names every change that a rule forbids; the candidate's real diff is judged, whoever made it.
+    fn not_allowed(&self, candidate: &Candidate) -> Vec<String> {
+        let globs = match &self.spec.product {
+            Product::Patch => self.spec.policy.allow_paths.clone(),
+            Product::Document { path } => vec![path.clone()],
+        };
+        match Allowlist::new(&globs) {
+            Ok(allowlist) => {
+                candidate.changes.iter().filter_map(|change| allowlist.verdict(change).err()).collect()
+            }
+            // The configuration is checked when it is loaded; deny on our own failure all the same.
+            Err(error) => vec![error.to_string()],
+        }
+    }
+
+    /// Sends the commands of the maker's reply through the gate.
+    fn gate_builder_commands(&mut self) {
+        let lines = self.reply.as_ref().map(|reply| reply.run.clone()).unwrap_or_default();
+        let (mut allowed, mut asked) = (Vec::new(), Vec::new());
+        for line in distinct(&lines) {
+            match commands::judge(line, &self.spec.policy) {
+                CommandVerdict::TestCommand => {}
+                CommandVerdict::Allow(command) => allowed.push(command),
+                CommandVerdict::Ask(command) => asked.push(command),
+                CommandVerdict::Deny(reason) => self.refuse(reason),
+            }
+        }
+        if asked.is_empty() {
+            return self.check(allowed);
+        }
+        let questions = asked
+            .iter()
+            .map(|command| Action::Ask(Question::Command { role: Role::Builder, line: command.text.clone() }))
+            .collect();
+        // Those that wait for an answer stand behind those that need none.
+        allowed.extend(asked);
+        self.emit(Step::AskingForBuilder(allowed), questions);
+    }
+
+    pub(super) fn on_asked_for_builder(&mut self, commands: Vec<CommandLine>, answers: &[Answer]) {
+        let (mut allowed, asked) = split_tail(commands, answers.len());
+        for (command, answer) in asked.into_iter().zip(answers) {
+            match said(answer) {
+                (true, _) => allowed.push(command),
+                (false, text) => self.refuse(refused_by_a_person(&command, text)),
+            }
+        }
+        self.check(allowed);
+    }
+
+    fn refuse(&mut self, reason: String) {
+        self.status(&*reason);
+        self.refusals.push(reason);
+    }
+
+    /// Runs the test command and what the gate let through.
+    fn check(&mut self, commands: Vec<CommandLine>) {
+        self.status("Running the tests.");
+        let tree = self.present_tree();
+        let mut parts = vec![Action::Check {
+            kind: CheckKind::Tests,
+            command: self.spec.policy.test_command.clone(),
+            tree: tree.clone(),
+            overlay: None,
+        }];
+        parts.extend(commands.into_iter().map(|command| Action::Check {
+            kind: CheckKind::BuilderRun,
+            command,
+            tree: tree.clone(),
+            overlay: None,
+        }));
+        self.emit(Step::Checking, parts);
+    }
+
+    pub(super) fn on_checked(&mut self, answers: Vec<Answer>) {
+        let mut receipts = answers.into_iter().filter_map(Answer::ran);
+        let Some(tests) = receipts.next() else { return };
+        self.keep(CheckKind::Tests, &tests);
+        self.diagnostics.clear();
+        for receipt in receipts {
+            self.keep(CheckKind::BuilderRun, &receipt);
+            self.diagnostics.push(crate::prompt::receipt(&receipt));
+        }
+        self.last_tests = Some(tests.clone());
+        match evidence::standing(&tests, self.baseline.as_ref()) {
+            Standing::Green(count) => {
+                self.status(format!("The tests are green: {count} passed."));
+                self.evidence = Some(tests);
+                self.findings.settle_confirmed();
+                self.on_green(true);
+            }
+            Standing::KnownRed(names) => {
+                self.status(format!("Nothing is newly red; {} failed before the change as well.", names.join(", ")));
+                self.evidence = Some(tests);
+                self.findings.settle_confirmed();
+                self.on_green(false);
+            }
+            Standing::Red => self.on_red(verdict::red_message(&tests)),
+            Standing::Flaky => self.on_red("The tests pass and fail on the same tree; make them deterministic.".into()),
+            Standing::Absent => self.on_red(
+                "The test command ended well, but no test ran; zero tests are no evidence. Write at least one that it runs."
+                    .into(),
+            ),
+            Standing::Infra(reason) => self.on_infra(&tests, reason),
+        }
+    }
+
+    fn on_green(&mut self, without_exception: bool) {
+        let policy = &self.spec.policy;
+        let skip = policy.review_mode == ReviewMode::Selective
+            && !policy.review_on_test_pass
+            && self.turn == 1
+            && without_exception;
+        if skip {
+            return self.approve(ReviewState::SkippedByConfiguration);
+        }
+        self.ask_reviewer();
+    }
+
+    fn on_red(&mut self, reason: String) {
+        self.status(format!("The tests are red: {reason}"));
+        let last = self.turn >= self.spec.policy.max_iterations;
+        if last && self.spec.policy.review_mode == ReviewMode::FinalOnly {
+            // The run is about to end without any review: the person gets one, though it cannot approve.
+            return self.ask_reviewer();
+        }
+        self.end_turn(TurnEnd::Red(reason));
+    }
+
+    /// A check that could not be run says nothing about the change, so it is run again; only a candidate on which
+    /// the command hangs, though it did not before, has to answer for it.
+    fn on_infra(&mut self, tests: &Receipt, reason: String) {
+        if self.rounds.checks < CHECKS {
+            self.rounds.checks += 1;
+            self.status(format!("{reason} Running it again."));
+            return self.check(Vec::new());
+        }
+        match tests.ended {
+            Ended::TimedOut { .. } | Ended::Killed { .. } => self.on_red(format!(
+                "{reason} It ran to its end before the change, so the change makes it hang, crash or run too long."
+            )),
+            Ended::NotStarted { .. } | Ended::Exited { .. } => self.end(Outcome::Error {
+                message: format!("{reason} It could be run before the change; mend it and go on with `checkmate resume`."),
+            }),
+        }
+    }
+}
+
+impl Answer {
+    /// Returns the receipt, if this is one.
+    pub(super) fn ran(self) -> Option<Receipt> {
+        if let Answer::Ran(receipt) = self { Some(receipt) } else { None }
+    }
+}
+
+/// Splits off the last `n` items.
+pub(super) fn split_tail<T>(mut items: Vec<T>, n: usize) -> (Vec<T>, Vec<T>) {
+    let tail = items.split_off(items.len().saturating_sub(n));
+    (items, tail)
+}
+
+/// Returns what a person said; anything that is no answer is a no.
+pub(super) fn said(answer: &Answer) -> (bool, &str) {
+    if let Answer::Said { yes, text } = answer { (*yes, text) } else { (false, "") }
+}
+
+/// Tells an agent that a person refused its command.
+pub(super) fn refused_by_a_person(command: &CommandLine, text: &str) -> String {
+    let said = if text.trim().is_empty() { String::new() } else { format!(" They said: {text}") };
+    format!("Refused: a person did not allow `{}`.{said}", command.text)
+}

@@ -1,0 +1,62 @@
+//! What a cycle remembers of its turns.
+
+use crate::reply::{BuilderReply, Review};
+
+/// One finished turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnRecord {
+    /// Its number, from 1.
+    pub turn: u32,
+    /// The maker's reply.
+    pub reply: BuilderReply,
+    /// Commands of the maker that were refused, in the words it was told.
+    pub refusals: Vec<String>,
+    /// How it ended.
+    pub end: TurnEnd,
+}
+
+/// How a turn ended that did not end the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEnd {
+    /// The patch could not be placed; nothing changed.
+    Rejected(Vec<String>),
+    /// The change touches what it may not; nothing changed.
+    NotAllowed(Vec<String>),
+    /// The tests are red, or there is no evidence; one sentence says why.
+    Red(String),
+    /// The checker objects.
+    Reviewed(Review),
+    /// An arbiter's test confirmed a finding.
+    Confirmed(String),
+    /// It was approved but did not fit the user's tree any more.
+    DidNotLand(String),
+}
+
+/// A test that the checker misses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtraTest {
+    /// Its name in prompts: `test-1`, `test-2`, …
+    pub id: String,
+    /// What it should show, in the checker's words.
+    pub text: String,
+    /// What the maker said about it, once it did.
+    pub answer: Option<String>,
+}
+
+/// Earlier turns in fewer words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Summary {
+    /// How many turns it covers.
+    pub(super) turns: usize,
+    /// The maker's model's words.
+    pub(super) text: String,
+}
+
+/// Rounds within a turn that use up no turn and are therefore bounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Rounds {
+    pub(super) reads: u32,
+    pub(super) diagnostics: u32,
+    pub(super) checks: u32,
+    pub(super) landings: u32,
+}

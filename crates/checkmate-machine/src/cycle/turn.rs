@@ -1,0 +1,300 @@
+//! The maker's half of a turn: what it is shown, what it answers.
+
+use super::record::{Rounds, Summary, TurnEnd, TurnRecord};
+use super::{Cycle, Step};
+use crate::effect::{Action, CheckKind, Purpose};
+use crate::event::{Answer, Called, FileText};
+use crate::evidence::Signal;
+use crate::excerpt;
+use crate::gate::paths;
+use crate::ids::Role;
+use crate::notice::Notice;
+use crate::outcome::{Outcome, StoppedBy};
+use crate::prompt;
+use crate::reply::{AnswerKind, BuilderReply, Problem, Reply, Shape};
+use crate::spec::Product;
+
+/// How often a maker may ask for files in one turn.
+const READS: u32 = 4;
+/// How many files one request may name.
+const FILES: usize = 20;
+/// How many files a prompt shows without being asked.
+const SHOWN: usize = 8;
+
+impl Cycle {
+    pub(super) fn on_prepared(&mut self, answers: Vec<Answer>) {
+        let Some(Answer::Prepared(prepared)) = answers.into_iter().next() else { return };
+        self.status(format!("Working on {} files from {}.", prepared.files.len(), prepared.head));
+        for note in &prepared.notes {
+            self.notices.push(Notice::Status { message: note.clone() });
+        }
+        self.prepared = Some(prepared);
+        self.baseline = None;
+        self.candidate = None;
+        self.evidence = None;
+        self.begin_turn();
+    }
+
+    /// Begins the next turn: first everything that its prompt shows.
+    pub(super) fn begin_turn(&mut self) {
+        self.turn += 1;
+        self.rounds = Rounds { landings: self.rounds.landings, ..Rounds::default() };
+        self.correction = None;
+        self.notices.push(Notice::TurnStarted { turn: self.turn, of: self.spec.policy.max_iterations });
+        let mut parts = Vec::new();
+        let summary = self.needs_summary();
+        if summary {
+            self.status("Summarising the earlier turns.");
+            parts.push(self.call(Role::Builder, Purpose::Summarise));
+        }
+        let paths = self.paths_to_show();
+        if !paths.is_empty() {
+            parts.push(Action::Read { tree: self.present_tree(), paths });
+        }
+        self.shown.clear();
+        if parts.is_empty() {
+            self.ask_builder();
+        } else {
+            self.emit(Step::Gathering, parts);
+        }
+    }
+
+    /// Ends the turn and begins the next, or ends the run at the limit.
+    pub(super) fn end_turn(&mut self, end: TurnEnd) {
+        self.turns.push(TurnRecord {
+            turn: self.turn,
+            reply: self.reply.clone().unwrap_or_default(),
+            refusals: std::mem::take(&mut self.refusals),
+            end,
+        });
+        if self.turn < self.spec.policy.max_iterations {
+            self.begin_turn();
+        } else {
+            self.at_the_limit();
+        }
+    }
+
+    pub(super) fn on_gathered(&mut self, answers: Vec<Answer>) {
+        for answer in answers {
+            if let Answer::Called(called) = answer {
+                self.take_summary(&called);
+            } else if let Answer::Files { files } = answer {
+                self.shown = files;
+            }
+        }
+        self.ask_builder();
+    }
+
+    /// Asks the maker; the baseline runs beside its first call.
+    pub(super) fn ask_builder(&mut self) {
+        self.status("The builder is working.");
+        let mut parts = vec![self.call(Role::Builder, Purpose::Build)];
+        if self.baseline.is_none() {
+            parts.push(Action::Check {
+                kind: CheckKind::Baseline,
+                command: self.spec.policy.test_command.clone(),
+                tree: self.base(),
+                overlay: None,
+            });
+        }
+        self.emit(Step::Building, parts);
+    }
+
+    pub(super) fn on_built(&mut self, answers: Vec<Answer>) {
+        let mut called = None;
+        for answer in answers {
+            if let Answer::Called(reply) = answer {
+                called = Some(reply);
+            } else if let Answer::Ran(receipt) = answer {
+                self.keep(CheckKind::Baseline, &receipt);
+                self.baseline = Some(receipt);
+            }
+        }
+        if let Some(reason) = self.unusable_baseline() {
+            return self.end(Outcome::Error { message: reason });
+        }
+        if let Some(called) = called {
+            self.take_reply(&called);
+        }
+    }
+
+    pub(super) fn on_read_for_builder(&mut self, answers: Vec<Answer>) {
+        if let Some(Answer::Files { files }) = answers.into_iter().next() {
+            self.show(files);
+        }
+        self.ask_builder();
+    }
+
+    /// A test command that cannot run on the unchanged tree will tell nothing about a change either.
+    fn unusable_baseline(&self) -> Option<String> {
+        match self.baseline.as_ref()?.signal() {
+            Signal::Infra { reason } => Some(format!(
+                "{reason} This happened on the tree before any change, so no candidate could be judged. Mend \
+                 `test_command` in .dualagent.json or what it needs (`link_paths` brings in what git does not track), \
+                 then start again."
+            )),
+            Signal::Pass { .. } | Signal::Fail | Signal::Absent | Signal::Flaky => None,
+        }
+    }
+
+    fn take_reply(&mut self, called: &Called) {
+        if let Product::Document { path } = self.spec.product.clone() {
+            return self.take_document(called, path);
+        }
+        let Some(Reply::Builder(reply)) =
+            self.understand(Role::Builder, called, Shape::Builder, Self::ask_builder)
+        else {
+            return;
+        };
+        if !reply.files_needed.is_empty() {
+            return self.read_for_builder(&called.text, &reply);
+        }
+        self.note_answers(&reply);
+        self.notices.push(Notice::BuilderReady {
+            reply: Box::new(BuilderReply { patch: String::new(), ..reply.clone() }),
+            turn: self.turn,
+        });
+        if let Some(conflict) = &reply.conflict {
+            let reason = format!(
+                "The builder says that the goal and the tests contradict each other: {} Its evidence: {} A person has \
+                 to decide which of them is right.",
+                conflict.reason, conflict.evidence
+            );
+            self.reply = Some(reply);
+            return self.stop(StoppedBy::GoalConflict, reason);
+        }
+        self.take_patch(called, reply);
+    }
+
+    fn take_patch(&mut self, called: &Called, reply: BuilderReply) {
+        let justified = reply.answers.iter().any(|answer| match answer.answer {
+            AnswerKind::Justified | AnswerKind::Disagree => true,
+            AnswerKind::Fixed => false,
+        });
+        let repeated = self.oscillation.repeated_patch(&reply.patch);
+        if reply.patch.trim().is_empty() || (repeated.is_some() && justified) {
+            // Answers without a new change: the candidate stands, and the checker weighs the answers.
+            let Some(evidence) = self.evidence.clone() else {
+                let problem = Problem(
+                    "`patch` is empty or the same as before, and there is no green candidate that it could stand for; \
+                     send a unified diff."
+                        .into(),
+                );
+                return self.send_back(Role::Builder, &called.text, vec![problem], Self::ask_builder);
+            };
+            self.reply = Some(reply);
+            self.last_tests = Some(evidence);
+            return self.ask_reviewer();
+        }
+        let patch = reply.patch.clone();
+        self.reply = Some(reply);
+        if let Some(stuck) = repeated {
+            return self.stuck(stuck);
+        }
+        self.oscillation.propose(self.turn, &patch);
+        self.emit(
+            Step::Applying,
+            vec![Action::Apply { onto: self.present_tree(), base: self.base(), patch }],
+        );
+    }
+
+    fn take_document(&mut self, called: &Called, path: String) {
+        let Some(Reply::Text(text)) = self.understand(Role::Builder, called, Shape::Text, Self::ask_builder)
+        else {
+            return;
+        };
+        self.reply = Some(BuilderReply { patch: text.clone(), ..BuilderReply::default() });
+        self.emit(Step::Applying, vec![Action::Store { base: self.base(), path, text }]);
+    }
+
+    fn read_for_builder(&mut self, text: &str, reply: &BuilderReply) {
+        if self.rounds.reads >= READS {
+            let problem = Problem(format!(
+                "You asked for files {READS} times in this turn already; answer now with what you have seen, without \
+                 `files_needed`."
+            ));
+            return self.send_back(Role::Builder, text, vec![problem], Self::ask_builder);
+        }
+        self.rounds.reads += 1;
+        self.status(format!("The builder reads {}.", reply.files_needed.join(", ")));
+        let mut paths = Vec::new();
+        for path in distinct(&reply.files_needed).into_iter().take(FILES).map(str::to_owned) {
+            match paths::check_read(&path) {
+                Ok(()) => paths.push(path),
+                Err(reason) => self.show(vec![FileText { path, text: Err(reason) }]),
+            }
+        }
+        if paths.is_empty() {
+            return self.ask_builder();
+        }
+        self.asked.extend(paths.iter().cloned());
+        self.emit(Step::ReadingForBuilder, vec![Action::Read { tree: self.present_tree(), paths }]);
+    }
+
+    /// Adds files to the next prompt, the latest text of a path winning.
+    fn show(&mut self, files: Vec<FileText>) {
+        self.shown.retain(|old| files.iter().all(|new| new.path != old.path));
+        self.shown.extend(files);
+    }
+
+    /// Takes down what the maker says to findings and to the tests that the checker misses.
+    fn note_answers(&mut self, reply: &BuilderReply) {
+        for answer in &reply.answers {
+            if let Some(finding) = self.findings.get_mut(&answer.to) {
+                finding.answers.push(answer.clone());
+            }
+            if let Some(test) = self.extra_tests.iter_mut().find(|test| test.id == answer.to) {
+                test.answer = Some(answer.text.clone());
+            }
+        }
+        for test in self.extra_tests.iter_mut().filter(|test| test.answer.is_none()) {
+            test.answer = reply.tests.iter().find(|written| prompt::is_about(written, &test.text)).cloned();
+        }
+    }
+
+    /// Names the files that the prompt of this turn shows: what the goal names, what changed, what was asked for.
+    fn paths_to_show(&self) -> Vec<String> {
+        let Some(prepared) = &self.prepared else { return Vec::new() };
+        let mut paths = prompt::named_paths(&self.spec.task.goal, &prepared.files);
+        let changed = self.candidate.iter().flat_map(|candidate| &candidate.changes);
+        paths.extend(changed.map(|change| change.path.clone()));
+        paths.extend(self.asked.iter().cloned());
+        let mut seen = std::collections::BTreeSet::new();
+        paths.retain(|path| paths::check_read(path).is_ok() && seen.insert(path.clone()));
+        paths.truncate(SHOWN);
+        paths
+    }
+
+    fn needs_summary(&self) -> bool {
+        let from = self.summary.as_ref().map_or(0, |summary| summary.turns);
+        // The latest turn is always shown whole, so one unsummarised turn is no history yet.
+        if self.turns.len() < from + 2 {
+            return false;
+        }
+        let history = prompt::history(&self.turns[from..]);
+        excerpt::tokens(&history) > self.spec.policy.context_summary_threshold as usize
+    }
+
+    fn take_summary(&mut self, called: &Called) {
+        self.account(Role::Builder, called);
+        let turns = self.turns.len() - 1;
+        // A reply that is no summary (empty, or a whole change) is replaced by a mechanical one: it may cost
+        // detail, but never a turn.
+        let text = match crate::reply::parse(&called.text, Shape::Text) {
+            (Some(Reply::Text(text)), problems)
+                if problems.is_empty() && !text.trim_start().starts_with('{') =>
+            {
+                text
+            }
+            _ => prompt::history(&self.turns[..turns]),
+        };
+        let limit = (self.spec.policy.context_summary_threshold as usize).max(200);
+        self.summary = Some(Summary { turns, text: excerpt::head_and_tail(&text, limit) });
+    }
+}
+
+/// Returns the commands of a reply that are worth asking the gate about: each once.
+pub(super) fn distinct(lines: &[String]) -> Vec<&str> {
+    let mut seen = std::collections::BTreeSet::new();
+    lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty() && seen.insert(*line)).collect()
+}

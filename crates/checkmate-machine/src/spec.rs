@@ -1,0 +1,166 @@
+//! What a run is told at its start; pinned from then on, and written at the head of its journal.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::command::CommandLine;
+use crate::effect::Landing;
+
+/// Everything a cycle knows before its first event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spec {
+    /// The task, in the user's words.
+    pub task: Task,
+    /// What the maker produces.
+    pub product: Product,
+    /// The rules.
+    pub policy: Policy,
+    /// The prompt of each purpose; see [`crate::prompt`].
+    pub prompts: BTreeMap<String, PromptText>,
+}
+
+/// A task, trusted: it comes from the user, never from an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// What is wanted.
+    pub goal: String,
+    /// What sort of change it is; `None` = not said.
+    #[serde(default)]
+    pub kind: Option<TaskKind>,
+    /// What the goal itself allows although a gate would object.
+    #[serde(default)]
+    pub permits: Vec<String>,
+    /// Whether a failing test for this goal is already in the baseline.
+    #[serde(default)]
+    pub given_red: bool,
+    /// Executable examples of the goal.
+    #[serde(default)]
+    pub examples: Option<Examples>,
+}
+
+/// Sorts of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskKind {
+    /// New behaviour.
+    Feature,
+    /// Wrong behaviour made right.
+    Bugfix,
+    /// The same behaviour, written otherwise.
+    Refactor,
+    /// Text only.
+    Docs,
+    /// Tests only.
+    Tests,
+    /// Anything around the code.
+    Chore,
+}
+
+/// A file that shows the goal when it is run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Examples {
+    /// Where the file goes, from the repository's root.
+    pub path: String,
+    /// The command that runs it, split by word rules.
+    pub run: String,
+    /// Its text.
+    pub content: String,
+}
+
+/// What a maker produces.
+///
+/// Either ends as a tree, so that everything after the maker is the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "product", rename_all = "snake_case")]
+pub enum Product {
+    /// A patch on the repository.
+    Patch,
+    /// A text: the whole reply, kept in one file.
+    Document {
+        /// The file's path.
+        path: String,
+    },
+}
+
+/// The rules of a run, from the user's configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    /// How many turns the maker has; at least 1.
+    pub max_iterations: u32,
+    /// When the checker is asked.
+    pub review_mode: ReviewMode,
+    /// Whether a first green turn is reviewed under [`ReviewMode::Selective`].
+    pub review_on_test_pass: bool,
+    /// Which findings may block.
+    pub strictness: Strictness,
+    /// Whether there is a moderator.
+    pub moderator: bool,
+    /// Estimated tokens of history above which the maker's model summarises it.
+    pub context_summary_threshold: u32,
+    /// Globs of the paths that a change may touch; empty = all that are not protected.
+    pub allow_paths: Vec<String>,
+    /// Patterns of commands that agents may have run; see [`crate::gate::commands`].
+    pub allow_commands: Vec<String>,
+    /// The test command; it always may run.
+    pub test_command: CommandLine,
+    /// Whether a person is there to be asked.
+    pub interactive: bool,
+    /// What happens to an approved change.
+    pub land: LandPolicy,
+}
+
+/// When the checker is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewMode {
+    /// After every turn whose checks are green.
+    Always,
+    /// As `Always`, but a green first turn ends the run if `review_on_test_pass` is false.
+    Selective,
+    /// Only when the run would otherwise end.
+    FinalOnly,
+}
+
+/// Which findings may block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strictness {
+    /// Critical bugs, security, broken tests.
+    Lenient,
+    /// Bugs, tests and style.
+    Balanced,
+    /// Also edge cases, performance, architecture and suggestions.
+    Strict,
+}
+
+/// What happens to an approved change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LandPolicy {
+    /// It goes into the working tree, uncommitted.
+    Apply,
+    /// It is committed.
+    Commit,
+    /// A person is asked; where there is none, it stays in the run until `checkmate land`.
+    Ask,
+}
+
+impl LandPolicy {
+    /// Returns where the change goes once nobody has to be asked any more.
+    pub fn landing(self) -> Landing {
+        match self {
+            LandPolicy::Apply | LandPolicy::Ask => Landing::Apply,
+            LandPolicy::Commit => Landing::Commit,
+        }
+    }
+}
+
+/// A prompt file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptText {
+    /// Its name and version, such as `builder@1`, or `builder@file:sha256` of a workspace's own file.
+    pub version: String,
+    /// Its text.
+    pub text: String,
+}
