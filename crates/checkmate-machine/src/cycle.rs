@@ -192,6 +192,18 @@ impl Cycle {
             .collect()
     }
 
+    /// Returns a part that an answer would still be taken for.
+    ///
+    /// After an error these are the parts that were not answered: what was under way beside the failed one is paid for.
+    pub fn awaited(&self, effect: u32, part: u32) -> Option<&Action> {
+        match self.outcome {
+            None | Some(Outcome::Error { .. }) => {}
+            Some(Outcome::Approved { .. } | Outcome::NotApproved { .. }) => return None,
+        }
+        let pending = self.effect.as_ref().filter(|pending| pending.id == effect)?;
+        pending.parts.get(part as usize).filter(|_| !self.answers.contains_key(&part))
+    }
+
     /// Returns how the cycle ended, if it did.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.outcome.as_ref()
@@ -283,37 +295,28 @@ impl Cycle {
     }
 
     fn expects(&self, effect: u32, part: u32, answer: &Answer) -> bool {
-        if self.outcome.is_some() || self.answers.contains_key(&part) {
-            return false;
-        }
-        let Some(pending) = self.effect.as_ref().filter(|pending| pending.id == effect) else { return false };
-        match (pending.parts.get(part as usize), answer) {
-            (Some(_), Answer::Failed(_))
-            | (Some(Action::Prepare), Answer::Prepared(_))
-            | (Some(Action::Call(_)), Answer::Called(_))
-            | (
-                Some(Action::Apply { .. } | Action::Store { .. }),
-                Answer::Applied(_) | Answer::Rejected { .. },
-            )
-            | (Some(Action::Ask(_)), Answer::Said { .. })
-            | (
-                Some(Action::Land { .. }),
-                Answer::Landed { .. } | Answer::Conflict { .. } | Answer::TargetMoved { .. },
-            ) => true,
-            (Some(Action::Read { paths, .. }), Answer::Files { files }) => files.len() == paths.len(),
-            (Some(Action::Check { tree, .. }), Answer::Ran(receipt)) => receipt.tree == *tree,
+        let Some(action) = self.awaited(effect, part) else { return false };
+        match (action, answer) {
+            // After an error only `Retry` goes on.
+            (_, Answer::Failed(_)) => self.outcome.is_none(),
+            (Action::Prepare, Answer::Prepared(_))
+            | (Action::Call(_), Answer::Called(_))
+            | (Action::Apply { .. } | Action::Store { .. }, Answer::Applied(_) | Answer::Rejected { .. })
+            | (Action::Ask(_), Answer::Said { .. })
+            | (Action::Land { .. }, Answer::Landed { .. } | Answer::Conflict { .. } | Answer::TargetMoved { .. }) => {
+                true
+            }
+            (Action::Read { paths, .. }, Answer::Files { files }) => files.len() == paths.len(),
+            (Action::Check { tree, .. }, Answer::Ran(receipt)) => receipt.tree == *tree,
             (
-                Some(
-                    Action::Prepare
-                    | Action::Read { .. }
-                    | Action::Call(_)
-                    | Action::Apply { .. }
-                    | Action::Store { .. }
-                    | Action::Check { .. }
-                    | Action::Ask(_)
-                    | Action::Land { .. },
-                )
-                | None,
+                Action::Prepare
+                | Action::Read { .. }
+                | Action::Call(_)
+                | Action::Apply { .. }
+                | Action::Store { .. }
+                | Action::Check { .. }
+                | Action::Ask(_)
+                | Action::Land { .. },
                 _,
             ) => false,
         }

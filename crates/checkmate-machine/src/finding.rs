@@ -274,21 +274,17 @@ impl Findings {
     }
 }
 
-/// Tells whether two wordings make the same claim: the same way to verify it, or mostly the same words.
+/// Tells whether two wordings make the same claim: mostly the same words, or some of them and the same way to verify.
 fn same_claim(one: &Issue, other: &Issue) -> bool {
-    let how = |issue: &Issue| issue.how_to_verify.as_deref().map(words).filter(|words| words.len() > 2);
-    if let (Some(a), Some(b)) = (how(one), how(other))
-        && a == b
-    {
-        return true;
-    }
     let (a, b) = (words(&one.description), words(&other.description));
     if a.is_empty() || b.is_empty() {
         return one.description.trim() == other.description.trim();
     }
+    let how = |issue: &Issue| issue.how_to_verify.as_deref().map(words).filter(|words| words.len() > 2);
+    let same_way = how(one).is_some() && how(one) == how(other);
     let (common, all) = (a.intersection(&b).count(), a.union(&b).count());
-    // Three of five words: measured on reworded reviews, less makes "missing test for A" equal "missing test for B".
-    common * 5 >= all * 3
+    // Three of five words: with less, "missing test for A" would equal "missing test for B".
+    common * 5 >= all * 3 || (same_way && common * 5 >= all * 2)
 }
 
 /// Returns the words of a text that carry meaning, in lower case.

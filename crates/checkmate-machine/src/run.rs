@@ -105,6 +105,11 @@ impl Run {
             .collect()
     }
 
+    /// Returns a part that an answer would still be taken for.
+    pub fn awaited(&self, task: &TaskId, effect: u32, part: u32) -> Option<&Action> {
+        self.cycles.get(task)?.awaited(effect, part)
+    }
+
     /// Returns a task's cycle, once it has started.
     pub fn cycle(&self, task: &TaskId) -> Option<&Cycle> {
         self.cycles.get(task)

@@ -1,0 +1,354 @@
+//! Says in a sentence why a provider gave no reply, and whether asking again may help.
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use checkmate_machine::event::FailureKind;
+use genai::webc::StreamTimeout;
+use jiff::Timestamp;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER};
+use serde_json::Value;
+
+use super::retry::{Fault, Retry};
+use super::service::Service;
+
+/// The most that is quoted of a provider's own words, in characters.
+const QUOTE: usize = 300;
+
+/// An answer with a status that is not success.
+pub(super) struct Response<'a> {
+    /// The HTTP status.
+    pub(super) status: u16,
+    /// The headers.
+    pub(super) headers: &'a HeaderMap,
+    /// The body, as text.
+    pub(super) body: &'a str,
+}
+
+/// Returns the provider's answer in an error of genai, if the provider answered.
+pub(super) fn response(error: &genai::Error) -> Option<Response<'_>> {
+    if let genai::Error::WebStream { error, .. } = error {
+        return response(error.downcast_ref()?);
+    }
+    let genai::Error::HttpError { status, body, headers, .. } = error else { return None };
+    Some(Response { status: status.as_u16(), headers, body })
+}
+
+/// Judges an error of genai.
+pub(super) fn classify(service: &Service, error: &genai::Error) -> Fault {
+    if let Some(response) = response(error) {
+        return answered(service, &response);
+    }
+    if let genai::Error::WebStream { error, .. } = error {
+        return broken_off(service, error.as_ref());
+    }
+    if let genai::Error::ChatResponse { body, .. } = error {
+        return reported(service, body);
+    }
+    let builds_request = matches!(
+        error,
+        genai::Error::WebModelCall { .. } | genai::Error::Resolver { .. } | genai::Error::Internal(_)
+    );
+    let cause = quote(service, &error.to_string());
+    if builds_request {
+        let message = format!(
+            "No request to {} could be made: {cause}. Check the provider's settings in the configuration.",
+            name(service)
+        );
+        return Fault::lasting(FailureKind::Account, message);
+    }
+    malformed(service, &cause)
+}
+
+/// The stream contained something that the protocol does not allow.
+pub(super) fn malformed(service: &Service, cause: &str) -> Fault {
+    Fault::passing(format!(
+        "The reply of {} was garbled on the way ({}). Try again; if it stays, check what stands between this machine \
+         and {}.",
+        name(service),
+        quote(service, cause),
+        service.shown_url()
+    ))
+}
+
+/// The stream ended without the mark that says it is whole.
+pub(super) fn cut_short(service: &Service) -> Fault {
+    Fault::passing(format!(
+        "The reply of {} ended before it was complete. Try again; if it stays, check that {} speaks the protocol of \
+         the provider `{}`.",
+        name(service),
+        service.shown_url(),
+        service.row.name
+    ))
+}
+
+/// The reply has no end in sight.
+pub(super) fn too_large(service: &Service, limit: usize) -> Fault {
+    let message = format!(
+        "{} sent more than {limit} bytes of text, which no reply needs. Check what answers at {}.",
+        capitalised(name(service)),
+        service.shown_url()
+    );
+    Fault::lasting(FailureKind::Provider, message)
+}
+
+/// A web page came where a reply was expected.
+pub(super) fn web_page(service: &Service) -> Fault {
+    let message = format!(
+        "{} answers with a web page instead of a model's reply. Check `base_url`, and whether a login page or a proxy \
+         of this network stands in between.",
+        service.shown_url()
+    );
+    Fault::lasting(FailureKind::Account, message)
+}
+
+/// The model, or a filter around it, declined.
+pub(super) fn refusal(service: &Service, words: &str) -> Fault {
+    let said = if words.trim().is_empty() { String::new() } else { format!(": {}", quote(service, words)) };
+    let message = format!(
+        "The model `{}` declined to answer{said}. Word the goal differently or choose another model.",
+        service.model
+    );
+    Fault::lasting(FailureKind::Refusal, message)
+}
+
+/// Whether an answer objects to the reply schema or to asking for one at all, rather than to the question.
+pub(super) fn refuses_schema(response: &Response<'_>) -> bool {
+    const WORDS: [&str; 5] =
+        ["response_format", "output_config", "output_format", "structured output", "schema"];
+    let body = response.body.to_lowercase();
+    matches!(response.status, 400 | 422) && WORDS.iter().any(|word| body.contains(word))
+}
+
+fn answered(service: &Service, response: &Response<'_>) -> Fault {
+    let passes = matches!(response.status, 408 | 409 | 429 | 500..);
+    if is_html(response.headers, response.body) && !passes {
+        return web_page(service);
+    }
+    let said = words(service, response);
+    if passes && !out_of_quota(response.body) {
+        let message = format!(
+            "{} is busy or out of order ({said}). Wait a while and try again.",
+            capitalised(name(service))
+        );
+        let retry = Retry::Later(retry_after(response.headers, Timestamp::now()));
+        return Fault { retry, ..Fault::passing(message) };
+    }
+    let (model, url) = (&service.model, service.shown_url());
+    let message = match (response.status, &service.variable) {
+        (300..=399, _) => {
+            let target =
+                response.headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("elsewhere");
+            format!(
+                "{url} redirects to {}, which Checkmate does not follow with a key. Check `base_url`, and whether a \
+                 login page of this network stands in between.",
+                quote(service, target)
+            )
+        }
+        (401, Some(variable)) => format!(
+            "The provider `{}` at {url} did not accept the key in {variable} (HTTP 401). Check the key, set it with \
+             `export {variable}=\"…\"` and start again.",
+            service.row.name
+        ),
+        (401, None) => format!(
+            "{url} asks for a key (HTTP 401). Name the environment variable that holds it as `api_key_env` in the \
+             configuration."
+        ),
+        (402 | 429, variable) => format!(
+            "The account behind {} at {url} has no quota left ({said}). Check its plan and billing, or use another \
+             key or provider.",
+            variable.as_deref().unwrap_or("the provider")
+        ),
+        (403, variable) => format!(
+            "{} may not use the model `{model}` at {url} ({said}). Check what the account allows, or choose another \
+             model.",
+            variable.as_ref().map_or("This machine".to_owned(), |variable| format!("The key in {variable}"))
+        ),
+        (404, _) => format!(
+            "There is no model `{model}` at {url} ({said}). Check the model's name and `base_url` in the configuration."
+        ),
+        (_, _) => format!(
+            "The provider `{}` at {url} refused the request to the model `{model}` ({said}). Correct the model, \
+             `max_output_tokens` or `temperature` in the configuration.",
+            service.row.name
+        ),
+    };
+    Fault::lasting(FailureKind::Account, message)
+}
+
+/// Judges an error that came as an event within the stream.
+fn reported(service: &Service, body: &Value) -> Fault {
+    let error = body.get("error").unwrap_or(body);
+    let text = |key: &str| error.get(key).and_then(Value::as_str).unwrap_or_default();
+    let number = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+    let status = match (text("type"), number) {
+        ("authentication_error", _) => 401,
+        ("permission_error", _) => 403,
+        ("not_found_error", _) => 404,
+        ("invalid_request_error" | "request_too_large", _) => 400,
+        ("billing_error" | "insufficient_quota", _) => 402,
+        (_, Some(code)) => code,
+        (_, None) => 500,
+    };
+    let body = body.to_string();
+    answered(service, &Response { status, headers: &HeaderMap::new(), body: &body })
+}
+
+/// Judges a connection that was not made or did not hold.
+fn broken_off(service: &Service, error: &(dyn Error + 'static)) -> Fault {
+    let who = name(service);
+    let url = service.shown_url();
+    if error.is::<StreamTimeout>() {
+        return Fault::passing(format!(
+            "{} sent nothing for too long ({error}). Try again, or choose a faster model.",
+            capitalised(who)
+        ));
+    }
+    let cause = quote(service, &root(error).to_string());
+    if causes(error).any(is_certificate_error) {
+        let message = format!(
+            "The certificate of {url} was not accepted: {cause}. Check `base_url`; if a proxy of this network signs \
+             its own certificates, name its authority in SSL_CERT_FILE."
+        );
+        return Fault::lasting(FailureKind::Provider, message);
+    }
+    let Some(request) = error.downcast_ref::<reqwest::Error>() else { return malformed(service, &cause) };
+    if request.is_builder() {
+        let message =
+            format!("No request to {url} could be made: {cause}. Check `base_url` in the configuration.");
+        return Fault::lasting(FailureKind::Account, message);
+    }
+    if request.is_connect() {
+        return Fault::passing(format!(
+            "{url} could not be reached: {cause}. Check `base_url`, the network and, for a model on this machine, \
+             that its server is running."
+        ));
+    }
+    Fault::passing(format!("{} broke off the connection: {cause}. Try again.", capitalised(who)))
+}
+
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
+}
+
+fn root<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    causes(error).last().unwrap_or(error)
+}
+
+fn is_certificate_error(error: &(dyn Error + 'static)) -> bool {
+    if let Some(error) = error.downcast_ref::<rustls::Error>() {
+        return matches!(error, rustls::Error::InvalidCertificate(_));
+    }
+    // An I/O error does not count what it wraps among its sources.
+    let wrapped = error.downcast_ref::<io::Error>().and_then(|error| error.get_ref());
+    wrapped.is_some_and(|error| is_certificate_error(error))
+}
+
+/// Reads how long the provider wants to be left alone: milliseconds, seconds or a date.
+fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let number = |text: &str| text.parse::<f64>().ok();
+    if let Some(milliseconds) = text("retry-after-ms").and_then(number) {
+        return Duration::try_from_secs_f64(milliseconds / 1000.0).ok();
+    }
+    let text = text(RETRY_AFTER.as_str())?;
+    if let Some(seconds) = number(text) {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
+    Some(Duration::try_from(date.duration_since(now)).unwrap_or(Duration::ZERO))
+}
+
+/// A quota that is used up does not come back within a call, although it is reported like a rate limit.
+fn out_of_quota(body: &str) -> bool {
+    body.contains("insufficient_quota") || body.contains("billing_hard_limit")
+}
+
+fn is_html(headers: &HeaderMap, body: &str) -> bool {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let start: String = body.trim_start().chars().take(20).collect::<String>().to_lowercase();
+    content_type.starts_with("text/html") || start.starts_with("<!doctype html") || start.starts_with("<html")
+}
+
+/// Returns the status with what the provider says about it.
+fn words(service: &Service, response: &Response<'_>) -> String {
+    let status = response.status;
+    if is_html(response.headers, response.body) {
+        return format!("HTTP {status}, with a web page");
+    }
+    let json: Value = serde_json::from_str(response.body).unwrap_or_default();
+    let said = ["/error/message", "/message", "/error", "/detail", "/0/error/message"]
+        .into_iter()
+        .find_map(|pointer| json.pointer(pointer).and_then(Value::as_str))
+        .unwrap_or(response.body);
+    match quote(service, said) {
+        said if said.is_empty() => format!("HTTP {status}"),
+        said => format!("HTTP {status}: {said}"),
+    }
+}
+
+/// Makes foreign words fit for a message: one line, no control characters, not too long, no secrets, no final stop.
+fn quote(service: &Service, text: &str) -> String {
+    let text = service.scrub(text);
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let line = words.collect::<Vec<_>>().join(" ");
+    let line = line.trim_end_matches('.');
+    match line.char_indices().nth(QUOTE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+fn name(service: &Service) -> String {
+    format!("the model `{}` of the provider `{}`", service.model, service.row.name)
+}
+
+fn capitalised(text: String) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    #[test]
+    fn every_form_of_retry_after_is_read() {
+        let now = "1994-11-06T08:49:30Z".parse().unwrap();
+        for (name, value, wait) in [
+            ("retry-after", "7", Some(7000)),
+            ("retry-after", " 0 ", Some(0)),
+            ("retry-after", "1.5", Some(1500)),
+            ("retry-after-ms", "250", Some(250)),
+            ("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT", Some(7000)),
+            ("retry-after", "Sat, 05 Nov 1994 08:49:37 GMT", Some(0)),
+            ("retry-after", "-1", None),
+            ("retry-after", "NaN", None),
+            ("retry-after", "1e300", None),
+            ("retry-after", "soon", None),
+            ("x-other", "7", None),
+        ] {
+            let headers = [(HeaderName::from_static(name), HeaderValue::from_static(value))];
+            let read = retry_after(&HeaderMap::from_iter(headers), now);
+            assert_eq!(read, wait.map(Duration::from_millis), "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn web_pages_are_recognised_by_either_sign() {
+        let html =
+            HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"))]);
+        for (headers, body, page) in [
+            (&html, "", true),
+            (&HeaderMap::new(), "\n <!DOCTYPE HTML><p>", true),
+            (&HeaderMap::new(), "<html lang=\"en\">", true),
+            (&HeaderMap::new(), "{\"error\": \"<html>\"}", false),
+            (&HeaderMap::new(), "ümlaut", false),
+        ] {
+            assert_eq!(is_html(headers, body), page, "{body}");
+        }
+    }
+}

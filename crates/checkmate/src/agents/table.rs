@@ -1,0 +1,178 @@
+//! The table of model providers. A new one is a new row.
+
+use genai::adapter::AdapterKind;
+
+/// What is different about one provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Row {
+    /// The name in the configuration.
+    pub(super) name: &'static str,
+    /// Which protocol it speaks.
+    pub(super) wire: Wire,
+    /// Where it listens unless the configuration says otherwise.
+    pub(super) base_url: Option<&'static str>,
+    /// Where its key comes from.
+    pub(super) key: Key,
+    /// Whether it accepts a JSON schema for the reply and keeps to it.
+    pub(super) strict_schema: bool,
+    /// Whether the system prompt may carry a mark that it is worth caching. Strict servers reject unknown marks.
+    pub(super) cache_hints: bool,
+    /// The output limit when the configuration names none. `None` takes the largest that the model is known to allow.
+    pub(super) max_output_tokens: Option<u32>,
+}
+
+/// The protocols of model providers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wire {
+    /// OpenAI's chat completions, and whatever imitates them.
+    OpenAi,
+    /// Anthropic's messages.
+    Anthropic,
+    /// Google's `streamGenerateContent`.
+    Gemini,
+    /// No network at all: replies come from a replay script.
+    Script,
+}
+
+/// Where a provider's key comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
+    /// From this environment variable; `hint` shows what a key looks like.
+    Variable {
+        /// The variable's name.
+        name: &'static str,
+        /// How a key begins.
+        hint: &'static str,
+    },
+    /// None is needed unless the configuration names a variable.
+    Optional,
+}
+
+impl Wire {
+    /// Returns genai's adapter, or `None` for a wire that has no network.
+    pub(super) fn adapter(self) -> Option<AdapterKind> {
+        match self {
+            Wire::OpenAi => Some(AdapterKind::OpenAI),
+            Wire::Anthropic => Some(AdapterKind::Anthropic),
+            Wire::Gemini => Some(AdapterKind::Gemini),
+            Wire::Script => None,
+        }
+    }
+
+    /// Returns the version that the path of a base URL ends with.
+    pub(super) fn version(self) -> &'static str {
+        match self {
+            Wire::OpenAi | Wire::Anthropic => "v1",
+            Wire::Gemini => "v1beta",
+            Wire::Script => "",
+        }
+    }
+}
+
+const OPENAI_LIKE: Row = Row {
+    name: "openai_compatible",
+    wire: Wire::OpenAi,
+    base_url: None,
+    key: Key::Optional,
+    strict_schema: false,
+    cache_hints: false,
+    max_output_tokens: Some(16_384),
+};
+
+/// Every provider, the best known first.
+pub(super) const ROWS: [Row; 10] = [
+    Row {
+        name: "openai",
+        base_url: Some("https://api.openai.com/v1/"),
+        key: Key::Variable { name: "OPENAI_API_KEY", hint: "sk-…" },
+        strict_schema: true,
+        ..OPENAI_LIKE
+    },
+    Row {
+        name: "anthropic",
+        wire: Wire::Anthropic,
+        base_url: Some("https://api.anthropic.com/v1/"),
+        key: Key::Variable { name: "ANTHROPIC_API_KEY", hint: "sk-ant-…" },
+        strict_schema: true,
+        cache_hints: true,
+        max_output_tokens: None,
+    },
+    Row {
+        name: "gemini",
+        wire: Wire::Gemini,
+        base_url: Some("https://generativelanguage.googleapis.com/v1beta/"),
+        key: Key::Variable { name: "GEMINI_API_KEY", hint: "AIza…" },
+        strict_schema: true,
+        ..OPENAI_LIKE
+    },
+    Row {
+        name: "openrouter",
+        base_url: Some("https://openrouter.ai/api/v1/"),
+        key: Key::Variable { name: "OPENROUTER_API_KEY", hint: "sk-or-…" },
+        ..OPENAI_LIKE
+    },
+    Row { name: "ollama", base_url: Some("http://localhost:11434/v1/"), strict_schema: true, ..OPENAI_LIKE },
+    Row { name: "vllm", base_url: Some("http://localhost:8000/v1/"), strict_schema: true, ..OPENAI_LIKE },
+    Row {
+        name: "llama_cpp",
+        base_url: Some("http://localhost:8080/v1/"),
+        strict_schema: true,
+        ..OPENAI_LIKE
+    },
+    OPENAI_LIKE,
+    Row { name: "local", ..OPENAI_LIKE },
+    Row { name: "replay", wire: Wire::Script, ..OPENAI_LIKE },
+];
+
+/// Returns the row of a provider.
+pub(super) fn find(name: &str) -> Option<Row> {
+    ROWS.into_iter().find(|row| row.name == name)
+}
+
+/// Returns every provider's name, the ones most like `name` first.
+pub(super) fn nearest_first(name: &str) -> Vec<&'static str> {
+    let name = name.to_lowercase();
+    let mut names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+    names.sort_by(|a, b| strsim::jaro_winkler(b, &name).total_cmp(&strsim::jaro_winkler(a, &name)));
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_found() {
+        let names: BTreeSet<&str> = ROWS.iter().map(|row| row.name).collect();
+        assert_eq!(names.len(), ROWS.len());
+        for row in ROWS {
+            assert_eq!(find(row.name), Some(row));
+        }
+        assert_eq!(find("OpenAI"), None);
+    }
+
+    #[test]
+    fn default_addresses_end_with_the_version_of_their_wire() {
+        for row in ROWS {
+            if let Some(url) = row.base_url {
+                assert!(url.ends_with(&format!("/{}/", row.wire.version())), "{url}");
+            }
+        }
+    }
+
+    #[test]
+    fn nearest_names_come_first() {
+        for (typed, nearest) in [
+            ("opnai", "openai"),
+            ("Anthropic", "anthropic"),
+            ("llamacpp", "llama_cpp"),
+            ("google gemini", "gemini"),
+        ] {
+            let names = nearest_first(typed);
+            assert_eq!(names.len(), ROWS.len());
+            assert!(names[..2].contains(&nearest), "{typed}: {names:?}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What `run`, `resume` and `land` share: driving a session and saying how it ended.
+
+use std::path::{Path, PathBuf};
+
+use checkmate_machine::event::Command;
+use checkmate_machine::ids::{RunId, TaskId};
+use checkmate_machine::outcome::Outcome;
+use checkmate_machine::run::Run;
+
+use crate::driver::{self, Drove};
+use crate::error::CommandError;
+use crate::exit_code;
+use crate::human::Human;
+use crate::session::{Session, TASK};
+use crate::ui::{self, Watcher};
+
+/// How a run is shown.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct Output {
+    /// Write the result as JSON to this file
+    #[arg(long, value_name = "FILE")]
+    pub(super) json: Option<PathBuf>,
+    /// Write one JSON event per line to standard output
+    #[arg(long)]
+    pub(super) events: bool,
+}
+
+/// Drives a session to its end and returns the exit code.
+pub(super) fn drive(
+    session: Session,
+    human: Human,
+    commands: Vec<Command>,
+    output: &Output,
+) -> Result<u8, CommandError> {
+    let id = session.id.clone();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        CommandError::local(format!("The program could not be set up: {error}. Close other programs and try again."))
+    })?;
+    let mut watcher = Watcher::new(id.clone(), output.events);
+    let drove = runtime.block_on(driver::drive(session, human, commands, &mut watcher));
+    // A question at the terminal may still wait for a line; the program does not.
+    runtime.shutdown_background();
+    match drove? {
+        Drove::Over(outcome) => {
+            if let Some(run) = watcher.finished() {
+                anstream::eprint!("{}", ui::card(&id, run, &TaskId::new(TASK)));
+                write_summary(output.json.as_deref(), &id, run)?;
+            }
+            Ok(exit_code(&outcome))
+        }
+        Drove::Interrupted => {
+            if let Some(path) = &output.json {
+                write_failure(path, Some(&id), "interrupted", "Interrupted; `checkmate resume` goes on.")?;
+            }
+            Err(CommandError::interrupted(format!("Interrupted. `checkmate resume {id}` goes on from here.")))
+        }
+    }
+}
+
+/// Returns the exit code of an outcome.
+pub(super) fn exit_code(outcome: &Outcome) -> u8 {
+    match outcome {
+        Outcome::Approved { .. } => exit_code::DONE,
+        Outcome::NotApproved { .. } => exit_code::NOT_APPROVED,
+        Outcome::Error { .. } => exit_code::ERROR,
+    }
+}
+
+/// Writes the result of a run where `--json` asks for it.
+pub(super) fn write_summary(path: Option<&Path>, id: &RunId, run: &Run) -> Result<(), CommandError> {
+    let Some(path) = path else { return Ok(()) };
+    let summary = ui::summary(id, run, &TaskId::new(TASK));
+    let text = serde_json::to_string_pretty(&summary).map_err(|error| CommandError::local(error.to_string()))?;
+    write(path, &text)
+}
+
+/// Writes the result of a run that did not come to an outcome.
+pub(super) fn write_failure(
+    path: &Path,
+    id: Option<&RunId>,
+    rule: &str,
+    message: &str,
+) -> Result<(), CommandError> {
+    let result = serde_json::json!({
+        "outcome": "error",
+        "run": id,
+        "stopped_by": rule,
+        "turns": 0,
+        "reasons": [{"gate": rule, "message": message}],
+        "landed": null,
+        "usage": {"calls": 0, "input_tokens": 0, "cached_tokens": 0, "output_tokens": 0, "cost_usd": null},
+        "evidence": [],
+    });
+    write(path, &format!("{result:#}"))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), CommandError> {
+    std::fs::write(path, format!("{text}\n"))
+        .map_err(|error| CommandError::local(format!("The result could not be written to {}: {error}.", path.display())))
+}

@@ -1,0 +1,52 @@
+//! `checkmate replay`: decides a run again from its journal, offline.
+
+use checkmate_machine::ids::TaskId;
+
+use super::{Place, print};
+use crate::error::CommandError;
+use crate::exit_code;
+use crate::journal::{self, Entry};
+use crate::session::TASK;
+use crate::ui;
+
+/// Decide a run again from its journal, offline
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The run: its name, a unique part of it, or `latest`
+    run: String,
+}
+
+pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
+    let project = place.project()?;
+    let id = project.runs.find(&args.run)?;
+    let contents = journal::read(&project.runs.run(&id))?;
+    let mut records = 0;
+    let run = contents.replay(|_, notices| {
+        records += 1;
+        for (_, notice) in notices {
+            let text = ui::about(&notice);
+            if !text.is_empty() {
+                print(&format!("{text}\n"));
+            }
+        }
+    })?;
+    let task = TaskId::new(TASK);
+    print(&ui::card(&id, &run, &task));
+    let recorded = contents.entries.iter().rev().find_map(|entry| match entry {
+        Entry::Ended { outcome } => Some(outcome),
+        Entry::Event(_) | Entry::Asked(_) => None,
+    });
+    match (recorded, run.outcome(&task)) {
+        (Some(recorded), Some(outcome)) if *recorded == outcome => {
+            anstream::eprintln!("Replayed {records} records to the same outcome.");
+            Ok(exit_code::DONE)
+        }
+        (None, _) => {
+            anstream::eprintln!("Replayed {records} records; the run is not over.");
+            Ok(exit_code::DONE)
+        }
+        (Some(_), _) => Err(CommandError::local(
+            "The replay comes to another outcome than the run did. The program's rules differ from those of the run.",
+        )),
+    }
+}

@@ -1,0 +1,135 @@
+//! `checkmate run`: takes a request through builder, checks and reviewer to a verdict that lands.
+
+use std::path::{Path, PathBuf};
+
+use checkmate_machine::spec::{LandPolicy, Product, Spec, Task};
+
+use super::driving::{self, Output};
+use super::{Place, init, read};
+use crate::config::{AgentKind, Config, Loaded};
+use crate::error::CommandError;
+use crate::human::{self, Human};
+use crate::session::{Project, Session, Shell};
+
+/// Take a request through builder, checks and reviewer to a verdict that lands
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// What is wanted, in a sentence or more
+    #[arg(value_name = "GOAL", required_unless_present = "task", conflicts_with = "task")]
+    goal: Option<String>,
+    /// A file with the task as JSON: goal, kind, permits, given_red, examples
+    #[arg(long, value_name = "FILE")]
+    task: Option<PathBuf>,
+    /// The configuration (default: .dualagent.json in the repository's root)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Scripted agents instead of models
+    #[arg(long, value_name = "FILE")]
+    replay: Option<PathBuf>,
+    /// What happens to an approved change (default: ask at a terminal, apply elsewhere)
+    #[arg(long, value_enum, value_name = "HOW")]
+    land: Option<Land>,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What happens to an approved change.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Land {
+    /// It goes into the working tree, uncommitted
+    Apply,
+    /// It is committed on the present branch
+    Commit,
+    /// You are asked; where nobody is, it waits for `checkmate land`
+    Ask,
+}
+
+impl From<Land> for LandPolicy {
+    fn from(land: Land) -> Self {
+        match land {
+            Land::Apply => LandPolicy::Apply,
+            Land::Commit => LandPolicy::Commit,
+            Land::Ask => LandPolicy::Ask,
+        }
+    }
+}
+
+pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
+    let human = if args.output.events { Human::absent() } else { Human::at_terminal() };
+    let session = match begin(place, args, human) {
+        Ok(session) => session,
+        Err(error) => {
+            if let Some(path) = &args.output.json {
+                driving::write_failure(path, None, "error", &error.to_string())?;
+            }
+            return Err(error);
+        }
+    };
+    anstream::eprintln!("run {}", session.id);
+    driving::drive(session, human, Vec::new(), &args.output)
+}
+
+fn begin(place: &Place, args: &Args, human: Human) -> Result<Session, CommandError> {
+    let task = task(args)?;
+    let script = args.replay.as_deref().map(|path| read("replay script", path)).transpose()?;
+    let project = place.project()?;
+    let agents = if script.is_some() { AgentKind::Scripted } else { AgentKind::Live };
+    let config = configuration(&project, args.config.as_deref(), agents, human)?;
+    let spec = Spec {
+        task,
+        product: Product::Patch,
+        policy: config.policy(args.land.map(Into::into), human.is_present()),
+        prompts: config.prompts(),
+    };
+    let roles = if script.is_some() { Default::default() } else { config.roles() };
+    let shell = Shell {
+        roles,
+        scripted: script.is_some(),
+        link_paths: config.link_paths.clone(),
+        keep_env: config.keep_env.clone(),
+        test_report: config.test_report.clone(),
+        time_limit_s: config.test_time_limit_s.into(),
+    };
+    Session::create(&project, spec, shell, script.as_deref())
+}
+
+fn task(args: &Args) -> Result<Task, CommandError> {
+    let task = match (&args.goal, &args.task) {
+        (Some(goal), _) => {
+            Task { goal: goal.clone(), kind: None, permits: Vec::new(), given_red: false, examples: None }
+        }
+        (None, Some(path)) => serde_json::from_str(&read("task file", path)?).map_err(|error| {
+            CommandError::usage(format!(
+                "The task file {} is not a task: {error}. It needs at least {{\"goal\": \"…\"}}.",
+                path.display()
+            ))
+        })?,
+        (None, None) => return Err(CommandError::usage("Say what is wanted: `checkmate run \"GOAL\"`.")),
+    };
+    if task.goal.trim().is_empty() {
+        return Err(CommandError::usage("The goal is empty. Say what is wanted: `checkmate run \"GOAL\"`."));
+    }
+    Ok(task)
+}
+
+/// Loads the configuration; where there is none and a person is there, offers to write one.
+fn configuration(
+    project: &Project,
+    given: Option<&Path>,
+    agents: AgentKind,
+    human: Human,
+) -> Result<Config, CommandError> {
+    let root = project.repository.root();
+    let path = given.map_or_else(|| root.join(crate::config::FILE_NAME), Path::to_owned);
+    if given.is_none() && human.is_present() && !path.exists() {
+        let question = format!("Config file not found: {}. Write a good one for this repository now?", path.display());
+        if let Some((true, _)) = human::yes_or_no(&question) {
+            init::write(root, &path)?;
+        }
+    }
+    let Loaded { config, warnings, .. } = Config::load_for(&path, root, agents)?;
+    for warning in warnings {
+        anstream::eprintln!("warning: {warning}");
+    }
+    Ok(config)
+}

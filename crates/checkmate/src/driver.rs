@@ -1,0 +1,169 @@
+//! Drives a run: performs what the machine asks for, writes every answer down, and hands it over.
+//!
+//! Everything outstanding is performed at once. An answer is on disk before the machine sees it, so a crash costs at
+//! most what was in flight; when the run is opened again, the machine asks for exactly that.
+
+mod perform;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use checkmate_machine::effect::Action;
+use checkmate_machine::event::{Command, Event};
+use checkmate_machine::ids::{Role, TaskId};
+use checkmate_machine::notice::Notice;
+use checkmate_machine::outcome::Outcome;
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
+use tokio::sync::mpsc;
+
+use self::perform::{Performed, Performer};
+use crate::error::CommandError;
+use crate::human::Human;
+use crate::journal::now;
+use crate::process::Cancel;
+use crate::session::Session;
+use crate::ui::{Told, Watcher};
+
+/// How long commands have to end after an interrupt before the program gives up on them.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How a drive ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Drove {
+    /// Every task has an outcome.
+    Over(Outcome),
+    /// The user interrupted it; the journal knows where to go on.
+    Interrupted,
+}
+
+/// One outstanding part that is being performed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    task: TaskId,
+    effect: u32,
+    part: u32,
+}
+
+/// What a part says while it is being performed.
+#[derive(Debug)]
+struct Chunk {
+    task: TaskId,
+    role: Role,
+    text: String,
+}
+
+/// Drives a session to its end or to an interrupt.
+pub async fn drive(
+    session: Session,
+    human: Human,
+    commands: Vec<Command>,
+    watcher: &mut Watcher,
+) -> Result<Drove, CommandError> {
+    let cancel = Cancel::default();
+    let Session { id: _, folder, mut run, mut journal, workspace, agents, shell, redactor } = session;
+    let performer = Performer::new(workspace, agents, shell, human, folder, cancel.clone());
+    let (chunks, mut streamed) = mpsc::unbounded_channel();
+    let task = run.tasks().first().cloned().unwrap_or_else(|| TaskId::new(crate::session::TASK));
+    for command in commands {
+        let event = Event::Command { task: task.clone(), command };
+        journal.append(None, 0, &event)?;
+        tell(watcher, run.handle(&event));
+    }
+    let mut in_flight = FuturesUnordered::new();
+    let mut started: BTreeSet<Key> = BTreeSet::new();
+    let interrupt = interrupt();
+    tokio::pin!(interrupt);
+    loop {
+        for pending in run.pending() {
+            let key = Key { task: pending.task.clone(), effect: pending.effect, part: pending.part };
+            if !started.insert(key.clone()) {
+                continue;
+            }
+            let mut action = pending.action.clone();
+            if let Action::Call(call) = &mut action {
+                // What is sent and what is written down is the same text, without secrets.
+                call.prompt.user = redactor.text(&call.prompt.user);
+                journal.asked(&key.task, key.effect, key.part, call)?;
+            }
+            let (performer, chunks) = (&performer, chunks.clone());
+            in_flight.push(async move {
+                let performed = performer.perform(&key.task, &action, &chunks).await;
+                (key, performed)
+            });
+        }
+        let finished = tokio::select! {
+            biased;
+            () = &mut interrupt => {
+                cancel.cancel();
+                // Commands are ended in order; whatever they answer now is not taken, and will be asked for again.
+                let commands_end = async {
+                    loop {
+                        tokio::select! {
+                            () = performer.is_idle() => break,
+                            next = in_flight.next() => if next.is_none() { break },
+                        }
+                    }
+                };
+                tokio::time::timeout(GRACE, commands_end).await.ok();
+                return Ok(Drove::Interrupted);
+            }
+            Some(chunk) = streamed.recv() => {
+                watcher.chunk(&chunk.task, chunk.role, &redactor.text(&chunk.text));
+                continue;
+            }
+            finished = in_flight.next() => finished,
+        };
+        let Some((key, performed)) = finished else { break };
+        started.remove(&key);
+        let Performed::Answer { answer, requests } = performed else {
+            return Ok(Drove::Interrupted);
+        };
+        // Nobody waits any more for what was cancelled meanwhile.
+        let Some(action) = run.awaited(&key.task, key.effect, key.part).cloned() else { continue };
+        let event = Event::Answered {
+            task: key.task,
+            effect: key.effect,
+            part: key.part,
+            answer: redactor.answer(answer),
+        };
+        journal.append(Some(&action), requests, &event)?;
+        tell(watcher, run.handle(&event));
+    }
+    let outcome = run.outcome(&task);
+    if let Some(outcome) = &outcome {
+        journal.ended(outcome)?;
+    }
+    watcher.finish(run);
+    outcome.map(Drove::Over).ok_or_else(|| {
+        CommandError::local("The run has nothing to do and no outcome. This is a bug of Checkmate; please report it with the journal.")
+    })
+}
+
+fn tell(watcher: &mut Watcher, notices: Vec<(TaskId, Notice)>) {
+    for (task, notice) in notices {
+        watcher.tell(&Told { at: now(), task, notice });
+    }
+}
+
+/// Waits for Ctrl-C or a request to end.
+async fn interrupt() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+        else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            result = tokio::signal::ctrl_c() => if result.is_err() { std::future::pending::<()>().await },
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

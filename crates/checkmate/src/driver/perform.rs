@@ -1,0 +1,210 @@
+//! Performs one part: the only place where the machine's wishes become deeds.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use checkmate_machine::command::CommandLine;
+use checkmate_machine::effect::{Action, Call, CheckKind, Landing, Overlay};
+use checkmate_machine::event::{Answer, Failure, FailureKind};
+use checkmate_machine::ids::{TaskId, TreeId};
+use tokio::sync::{Mutex, mpsc};
+
+use super::Chunk;
+use crate::agents::Agents;
+use crate::human::Human;
+use crate::process::{self, Cancel, Invocation, Limits};
+use crate::session::Shell;
+use crate::workspace::{Applied, LandAnswer, Workspace, WorkspaceError};
+
+/// What came of a part.
+#[derive(Debug)]
+pub(super) enum Performed {
+    /// An answer, and how many requests it took if it is a failed call.
+    Answer {
+        answer: Answer,
+        requests: u32,
+    },
+    /// The user interrupted it.
+    Cancelled,
+}
+
+impl From<Answer> for Performed {
+    fn from(answer: Answer) -> Self {
+        Performed::Answer { answer, requests: 0 }
+    }
+}
+
+/// Everything that performing needs. All performers may be asked twice for the same part: after a crash they are.
+#[derive(Debug)]
+pub(super) struct Performer {
+    workspace: Arc<Workspace>,
+    agents: Agents,
+    shell: Shell,
+    human: Human,
+    scratch: PathBuf,
+    cancel: Cancel,
+    /// One command at a time: they share the run's folder of files.
+    tree: Mutex<()>,
+    /// One question at a time: there is one person.
+    person: Mutex<()>,
+}
+
+impl Performer {
+    pub(super) fn new(
+        workspace: Workspace,
+        agents: Agents,
+        shell: Shell,
+        human: Human,
+        folder: PathBuf,
+        cancel: Cancel,
+    ) -> Self {
+        Self {
+            workspace: Arc::new(workspace),
+            agents,
+            shell,
+            human,
+            scratch: folder.join("scratch"),
+            cancel,
+            tree: Mutex::new(()),
+            person: Mutex::new(()),
+        }
+    }
+
+    /// Waits until no command runs.
+    pub(super) async fn is_idle(&self) {
+        drop(self.tree.lock().await);
+    }
+
+    pub(super) async fn perform(
+        &self,
+        task: &TaskId,
+        action: &Action,
+        chunks: &mpsc::UnboundedSender<Chunk>,
+    ) -> Performed {
+        match action.clone() {
+            Action::Prepare => {
+                let links = self.shell.link_paths.clone();
+                self.work(move |workspace| workspace.prepare(&links).map(Answer::Prepared)).await
+            }
+            Action::Read { tree, paths } => {
+                self.work(move |workspace| workspace.read(&tree, &paths).map(|files| Answer::Files { files })).await
+            }
+            Action::Call(call) => self.call(task, &call, chunks).await,
+            Action::Apply { onto, base, patch } => {
+                self.work(move |workspace| workspace.apply(&base, &onto, &patch).map(applied)).await
+            }
+            Action::Store { base, path, text } => {
+                self.work(move |workspace| workspace.put(&base, &path, &text).map(applied)).await
+            }
+            Action::Check { kind, command, tree, overlay } => self.check(kind, command, tree, overlay).await,
+            Action::Ask(question) => {
+                let _one_at_a_time = self.person.lock().await;
+                match self.human.ask(question).await {
+                    Some((yes, text)) => Answer::Said { yes, text }.into(),
+                    None => Performed::Cancelled,
+                }
+            }
+            Action::Land { tree, base, how } => self.land(base, tree, how).await,
+        }
+    }
+
+    async fn call(&self, task: &TaskId, call: &Call, chunks: &mpsc::UnboundedSender<Chunk>) -> Performed {
+        let mut on_chunk = |text: &str| {
+            // Nobody listens any more only when the drive is over.
+            chunks.send(Chunk { task: task.clone(), role: call.role, text: text.to_owned() }).ok();
+        };
+        match self.agents.call(call, &mut on_chunk).await {
+            Ok(called) => Answer::Called(called).into(),
+            Err(error) => Performed::Answer { answer: Answer::Failed(error.failure), requests: error.requests },
+        }
+    }
+
+    async fn check(
+        &self,
+        kind: CheckKind,
+        command: CommandLine,
+        tree: TreeId,
+        overlay: Option<Overlay>,
+    ) -> Performed {
+        let _one_at_a_time = self.tree.lock().await;
+        let (workspace, scratch, cancel) = (Arc::clone(&self.workspace), self.scratch.clone(), self.cancel.clone());
+        let limits = Limits::new(Duration::from_secs(self.shell.time_limit_s));
+        let keep_env = self.shell.keep_env.clone();
+        let report = match kind {
+            CheckKind::Baseline
+            | CheckKind::Tests
+            | CheckKind::Arbiter
+            | CheckKind::ArbiterBase
+            | CheckKind::Merged => self.shell.test_report.clone().map(PathBuf::from),
+            CheckKind::BuilderRun | CheckKind::Diagnostic => None,
+        };
+        let ran = blocking(move || {
+            let directory = workspace.restore(&tree, overlay.as_ref()).map_err(|error| error.to_string())?;
+            std::fs::create_dir_all(&scratch)
+                .map_err(|error| format!("Checkmate could not make {}: {error}.", scratch.display()))?;
+            let invocation = Invocation {
+                command: &command,
+                directory: &directory,
+                tree,
+                scratch: &scratch,
+                limits,
+                keep_env: &keep_env,
+                report_file: report.as_deref(),
+            };
+            Ok(process::run(&invocation, &cancel))
+        })
+        .await;
+        match ran {
+            Ok(Ok(receipt)) => Answer::Ran(receipt).into(),
+            Ok(Err(process::ProcessError::Cancelled(_))) => Performed::Cancelled,
+            Err(message) => local(message),
+        }
+    }
+
+    async fn land(&self, base: TreeId, tree: TreeId, how: Landing) -> Performed {
+        self.work(move |workspace| {
+            Ok(match workspace.land(&base, &tree, how, "Change approved by Checkmate")? {
+                LandAnswer::Landed { commit, files } => Answer::Landed { commit, files },
+                LandAnswer::Conflict { target, paths } => Answer::Conflict { target, paths },
+                LandAnswer::TargetMoved { target, merged } => {
+                    let merged = workspace.candidate(&target, &merged)?;
+                    Answer::TargetMoved { target, merged }
+                }
+            })
+        })
+        .await
+    }
+
+    /// Works on the trees, off the thread that waits for agents.
+    async fn work(
+        &self,
+        job: impl FnOnce(&Workspace) -> Result<Answer, WorkspaceError> + Send + 'static,
+    ) -> Performed {
+        let workspace = Arc::clone(&self.workspace);
+        match blocking(move || job(&workspace).map_err(|error| error.to_string())).await {
+            Ok(answer) => answer.into(),
+            Err(message) => local(message),
+        }
+    }
+}
+
+fn applied(applied: Applied) -> Answer {
+    match applied {
+        Applied::Candidate(candidate) => Answer::Applied(candidate),
+        Applied::Rejected(reasons) => Answer::Rejected { reasons },
+    }
+}
+
+fn local(message: String) -> Performed {
+    Answer::Failed(Failure { kind: FailureKind::Local, message }).into()
+}
+
+async fn blocking<T: Send + 'static>(
+    job: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    match tokio::task::spawn_blocking(job).await {
+        Ok(result) => result,
+        Err(error) => Err(format!("A part of the run ended unexpectedly ({error}). Please report this as a bug.")),
+    }
+}

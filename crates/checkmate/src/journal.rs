@@ -1,0 +1,447 @@
+//! The journal of a run: one JSON object a line, append only.
+//!
+//! The first line is the [`Header`]: format, version and everything the run was told. Every further line is an
+//! [`Entry`]: an event, on disk before the machine sees it, or a note, which nothing is replayed from. A line that a
+//! crash tore is the last one, was never acted on, and is cut off when the journal is opened again. The format is
+//! described in `docs/journal.md`.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use checkmate_machine::effect::{Action, Call, hash};
+use checkmate_machine::event::Event;
+use checkmate_machine::ids::{RunId, TaskId};
+use checkmate_machine::outcome::Outcome;
+use checkmate_machine::run::{PlannedTask, Run};
+use checkmate_machine::spec::Spec;
+use serde::{Deserialize, Serialize};
+
+use crate::session::Shell;
+
+/// The journal's name in the run's folder.
+pub const FILE: &str = "journal.jsonl";
+/// The version that this program writes, and the only one that it drives on.
+const VERSION: u32 = 1;
+/// A line longer than this is no line of ours.
+const LONGEST_LINE: u64 = 512 << 20;
+
+/// The first line of a journal.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Header {
+    /// Always `checkmate-run`.
+    pub format: String,
+    /// The version of the format.
+    pub version: u32,
+    /// The version of the program that began the run.
+    pub program: String,
+    /// The run.
+    pub run: RunId,
+    /// When it began, RFC 3339.
+    pub at: String,
+    /// The root of the user's repository.
+    pub repository: PathBuf,
+    /// The tasks.
+    pub tasks: Vec<HeaderTask>,
+    /// What the shell was told; holds names of environment variables, never their values.
+    pub shell: Shell,
+}
+
+/// A task in the header.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct HeaderTask {
+    /// Its name.
+    pub id: TaskId,
+    /// What has to land before it.
+    #[serde(default)]
+    pub depends_on: Vec<TaskId>,
+    /// What its cycle was told.
+    pub spec: Spec,
+}
+
+impl Header {
+    /// Makes the header of a new run.
+    pub fn new(run: RunId, repository: PathBuf, tasks: Vec<HeaderTask>, shell: Shell) -> Self {
+        Self {
+            format: "checkmate-run".into(),
+            version: VERSION,
+            program: env!("CARGO_PKG_VERSION").into(),
+            run,
+            at: now(),
+            repository,
+            tasks,
+            shell,
+        }
+    }
+
+    /// Starts the run that the header describes.
+    pub fn start(&self) -> Result<Run, JournalError> {
+        let tasks = self
+            .tasks
+            .iter()
+            .map(|task| PlannedTask {
+                id: task.id.clone(),
+                depends_on: task.depends_on.clone(),
+                spec: task.spec.clone(),
+            })
+            .collect();
+        Run::new(tasks, 1).map_err(|error| JournalError::Schedule { run: self.run.clone(), reason: error.to_string() })
+    }
+}
+
+/// A line of a journal after the first.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+pub enum Entry {
+    /// Something happened; the run is replayed from these.
+    Event(Record),
+    /// An agent is about to be asked; for people who look at prompts.
+    Asked(Asked),
+    /// The run came to an end; a replay is held against it.
+    Ended {
+        /// How.
+        outcome: Outcome,
+    },
+}
+
+/// An event with what it answers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Record {
+    /// Counts the events, from 1.
+    pub seq: u64,
+    /// When it was written, RFC 3339.
+    pub at: String,
+    /// What the answered part was, see [`Action::digest`]; empty for a command.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub digest: String,
+    /// SHA-256 of the prompt that was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// How many requests a failed call made; an answered one says so itself.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub requests: u32,
+    /// The event.
+    pub event: Event,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// A question to an agent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Asked {
+    /// When it was asked, RFC 3339.
+    pub at: String,
+    /// Whose cycle asked.
+    pub task: TaskId,
+    /// The effect's number.
+    pub effect: u32,
+    /// The part's number.
+    pub part: u32,
+    /// SHA-256 of the prompt, as in the record of its answer.
+    pub prompt: String,
+    /// The question, with the whole prompt.
+    pub call: Call,
+}
+
+/// Why a journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// No such run.
+    #[error("The run's journal {} does not exist. `checkmate runs` lists the runs of this repository.", path.display())]
+    Missing {
+        /// Where it would be.
+        path: PathBuf,
+    },
+    /// A run of that name is there already.
+    #[error("The run's journal {} exists already; start again, and the run gets another name.", path.display())]
+    Exists {
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// Somebody else drives it.
+    #[error("Another checkmate drives this run (process {holder}). Wait for it to end, or end it, and try again.")]
+    Locked {
+        /// The process that holds the lock, as far as it is known.
+        holder: String,
+    },
+    /// A newer program wrote it, or an older one in a format that is gone.
+    #[error("The journal {} has format version {found}, and this checkmate drives version {VERSION} only. Use the checkmate that began the run, or start a new run.", path.display())]
+    Version {
+        /// Where it is.
+        path: PathBuf,
+        /// What it says.
+        found: u32,
+    },
+    /// A line that is not the last one cannot be read.
+    #[error("The journal {} is damaged at line {line}: {reason}. Nothing after it can be trusted; start a new run.", path.display())]
+    Damaged {
+        /// Where it is.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The tasks are no schedule.
+    #[error("The tasks of the run {run} cannot be scheduled: {reason}.")]
+    Schedule {
+        /// The run.
+        run: RunId,
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// The machine's rules changed since the record was written.
+    #[error(
+        "Resume refused at record {seq}: the journal answers `{found}`, but under the present rules the run asks for \
+         `{expected}`. Start a new run; the last candidate is shown by `checkmate show {run} --patch`."
+    )]
+    Differs {
+        /// The run.
+        run: RunId,
+        /// The record.
+        seq: u64,
+        /// What it answers.
+        found: String,
+        /// What the machine asks for.
+        expected: String,
+    },
+    /// The operating system failed.
+    #[error("Checkmate could not {action} {}: {source}. Check permissions and free space, then `checkmate resume`.", path.display())]
+    Io {
+        /// What was tried, as in "could not …".
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+}
+
+/// An open journal; holds the run's lock until it is dropped.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+    /// The length of what is whole and on disk; a write that failed half-way is cut back to it.
+    length: u64,
+    next: u64,
+    /// Held for as long as the journal is open.
+    _lock: File,
+}
+
+impl Journal {
+    /// Begins a journal in a run's folder.
+    pub fn create(folder: &Path, header: &Header) -> Result<Self, JournalError> {
+        std::fs::create_dir_all(folder).map_err(|source| io("make the folder", folder, source))?;
+        let lock = lock(folder)?;
+        let path = folder.join(FILE);
+        let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(|source| {
+            if source.kind() == std::io::ErrorKind::AlreadyExists {
+                JournalError::Exists { path: path.clone() }
+            } else {
+                io("make", &path, source)
+            }
+        })?;
+        let mut journal = Self { file, path, length: 0, next: 1, _lock: lock };
+        journal.write(header, true)?;
+        sync_folder(folder)?;
+        Ok(journal)
+    }
+
+    /// Opens a journal to go on with it: takes the lock and cuts off a torn last line.
+    pub fn open(folder: &Path) -> Result<(Self, Contents), JournalError> {
+        let lock = lock(folder)?;
+        let contents = read(folder)?;
+        let path = folder.join(FILE);
+        if contents.header.version != VERSION {
+            return Err(JournalError::Version { path, found: contents.header.version });
+        }
+        let mut file =
+            OpenOptions::new().write(true).open(&path).map_err(|source| io("open", &path, source))?;
+        file.set_len(contents.whole).map_err(|source| io("mend", &path, source))?;
+        file.seek(SeekFrom::End(0)).map_err(|source| io("open", &path, source))?;
+        let next = contents.records().map(|record| record.seq).max().unwrap_or(0) + 1;
+        Ok((Self { file, path, length: contents.whole, next, _lock: lock }, contents))
+    }
+
+    /// Appends an event; it is on disk when this returns.
+    pub fn append(&mut self, action: Option<&Action>, requests: u32, event: &Event) -> Result<(), JournalError> {
+        let record = Record {
+            seq: self.next,
+            at: now(),
+            digest: action.map(Action::digest).unwrap_or_default(),
+            prompt: action.and_then(prompt_hash),
+            requests,
+            event: event.clone(),
+        };
+        self.write(&Entry::Event(record), true)?;
+        self.next += 1;
+        Ok(())
+    }
+
+    /// Appends what an agent is asked; it may be lost in a crash, and then it is asked and written again.
+    pub fn asked(&mut self, task: &TaskId, effect: u32, part: u32, call: &Call) -> Result<(), JournalError> {
+        let prompt = call_hash(call);
+        let asked = Asked { at: now(), task: task.clone(), effect, part, prompt, call: call.clone() };
+        self.write(&Entry::Asked(asked), false)
+    }
+
+    /// Appends how the run ended.
+    pub fn ended(&mut self, outcome: &Outcome) -> Result<(), JournalError> {
+        self.write(&Entry::Ended { outcome: outcome.clone() }, true)
+    }
+
+    fn write(&mut self, line: &impl Serialize, sync: bool) -> Result<(), JournalError> {
+        let failed = |source: std::io::Error| io("write", &self.path, source);
+        let mut bytes = serde_json::to_vec(line).map_err(|error| failed(error.into()))?;
+        bytes.push(b'\n');
+        let written = self.file.write_all(&bytes).and_then(|()| if sync { self.file.sync_data() } else { Ok(()) });
+        if let Err(source) = written {
+            // A line that is not wholly on disk must not stand before the next one.
+            let mended = self.file.set_len(self.length).and_then(|()| self.file.seek(SeekFrom::Start(self.length)));
+            return Err(io("write", &self.path, mended.err().unwrap_or(source)));
+        }
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// What a journal holds.
+#[derive(Debug, Clone)]
+pub struct Contents {
+    /// Its first line.
+    pub header: Header,
+    /// Its other lines.
+    pub entries: Vec<Entry>,
+    /// The length of its whole lines in bytes.
+    whole: u64,
+}
+
+impl Contents {
+    /// Returns the events in order.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.entries.iter().filter_map(|entry| match entry {
+            Entry::Event(record) => Some(record),
+            Entry::Asked(_) | Entry::Ended { .. } => None,
+        })
+    }
+
+    /// Replays the run. Every answer must belong to what the machine asks for at that point; `watch` sees each record
+    /// with what it told.
+    pub fn replay(
+        &self,
+        mut watch: impl FnMut(&Record, Vec<(TaskId, checkmate_machine::notice::Notice)>),
+    ) -> Result<Run, JournalError> {
+        let mut run = self.header.start()?;
+        for record in self.records() {
+            if let Event::Answered { task, effect, part, .. } = &record.event {
+                let expected =
+                    run.awaited(task, *effect, *part).map_or_else(|| "nothing".to_owned(), Action::digest);
+                if expected != record.digest {
+                    return Err(JournalError::Differs {
+                        run: self.header.run.clone(),
+                        seq: record.seq,
+                        found: record.digest.clone(),
+                        expected,
+                    });
+                }
+            }
+            let notices = run.handle(&record.event);
+            watch(record, notices);
+        }
+        Ok(run)
+    }
+}
+
+/// Reads a journal without a lock; a torn last line is left out.
+pub fn read(folder: &Path) -> Result<Contents, JournalError> {
+    let path = folder.join(FILE);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Err(JournalError::Missing { path }),
+        Err(source) => return Err(io("read", &path, source)),
+    };
+    let damaged = |line: usize, reason: String| JournalError::Damaged { path: path.clone(), line, reason };
+    let mut reader = BufReader::new(file);
+    let (mut header, mut entries, mut whole) = (None, Vec::new(), 0);
+    let mut bytes = Vec::new();
+    for number in 1.. {
+        bytes.clear();
+        let length = (&mut reader)
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut bytes)
+            .map_err(|source| io("read", &path, source))?;
+        if bytes.last() != Some(&b'\n') {
+            break;
+        }
+        if header.is_none() {
+            header = Some(serde_json::from_slice(&bytes).map_err(|error| damaged(number, error.to_string()))?);
+        } else {
+            match serde_json::from_slice(&bytes) {
+                Ok(entry) => entries.push(entry),
+                // A crash can leave a whole line of zeros where data never reached the disk, but only at the end.
+                Err(_) if is_end(&mut reader) => break,
+                Err(error) => return Err(damaged(number, error.to_string())),
+            }
+        }
+        whole += length as u64;
+    }
+    let header = header.ok_or_else(|| damaged(1, "the first line is missing or torn".into()))?;
+    Ok(Contents { header, entries, whole })
+}
+
+fn is_end(reader: &mut BufReader<File>) -> bool {
+    reader.fill_buf().map_or(true, <[u8]>::is_empty)
+}
+
+fn prompt_hash(action: &Action) -> Option<String> {
+    if let Action::Call(call) = action { Some(call_hash(call)) } else { None }
+}
+
+fn call_hash(call: &Call) -> String {
+    hash(&format!("{}\n{}", call.prompt.system, call.prompt.user))
+}
+
+/// Takes the run's lock; the operating system gives it back when the process ends, however it ends.
+fn lock(folder: &Path) -> Result<File, JournalError> {
+    let path = folder.join("lock");
+    if !folder.is_dir() {
+        return Err(JournalError::Missing { path: folder.join(FILE) });
+    }
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(|source| io("lock", &path, source))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(std::fs::TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            file.read_to_string(&mut holder).ok();
+            let holder = if holder.trim().is_empty() { "unknown".into() } else { holder.trim().into() };
+            return Err(JournalError::Locked { holder });
+        }
+        Err(std::fs::TryLockError::Error(source)) => return Err(io("lock", &path, source)),
+    }
+    // Only a hint for whoever finds it locked, so a failure to write it is none.
+    file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).ok();
+    Ok(file)
+}
+
+fn sync_folder(folder: &Path) -> Result<(), JournalError> {
+    File::open(folder).and_then(|file| file.sync_all()).map_err(|source| io("sync", folder, source))
+}
+
+fn io(action: &'static str, path: &Path, source: std::io::Error) -> JournalError {
+    JournalError::Io { action, path: path.to_owned(), source }
+}
+
+/// Returns the present time as RFC 3339 in UTC, to the millisecond.
+pub fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+}

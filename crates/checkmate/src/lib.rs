@@ -1,0 +1,24 @@
+//! Checkmate's shell: everything that touches the world. Decisions are in `checkmate_machine`.
+//!
+//! Reading order: [`cli`] (one file per subcommand), [`session`] and [`driver`] (a run and its loop), [`journal`],
+//! then what performs effects: [`agents`], [`workspace`], [`process`] with [`report`], [`human`].
+
+pub mod cli;
+
+pub mod driver;
+pub mod journal;
+pub mod session;
+
+pub mod agents;
+pub mod human;
+pub mod process;
+pub mod report;
+pub mod workspace;
+
+pub mod config;
+pub mod state;
+
+pub mod error;
+pub mod exit_code;
+pub mod redact;
+pub mod ui;

@@ -1,0 +1,216 @@
+//! A run that somebody drives: its repository, its folder, its journal, its agents.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use checkmate_machine::event::{Answer, Event, Failure, FailureKind};
+use checkmate_machine::effect::Action;
+use checkmate_machine::ids::{Role, RunId, TaskId};
+use checkmate_machine::run::Run;
+use checkmate_machine::spec::Spec;
+use serde::{Deserialize, Serialize};
+
+use crate::agents::{AgentSettings, Agents, Price, Script};
+use crate::config::RoleSettings;
+use crate::error::CommandError;
+use crate::journal::{Contents, Header, HeaderTask, Journal, JournalError};
+use crate::process;
+use crate::redact::Redactor;
+use crate::state::{self, RunsFolder};
+use crate::workspace::{Repository, Workspace, repository_key};
+
+/// The one task of a run that the command line starts.
+pub const TASK: &str = "main";
+/// The scripted agents of a run, kept so that a resume does not depend on the user's file.
+const SCRIPT: &str = "script.json";
+
+/// What the shell was told at the start of a run; pinned in the journal's header.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Shell {
+    /// The agents, by role; empty for scripted ones.
+    #[serde(default)]
+    pub roles: BTreeMap<Role, RoleSettings>,
+    /// Whether the agents are scripted.
+    #[serde(default)]
+    pub scripted: bool,
+    /// Paths that git does not track and a build needs, linked into the run's tree.
+    #[serde(default)]
+    pub link_paths: Vec<String>,
+    /// Names of environment variables that commands may see though they look like secrets.
+    #[serde(default)]
+    pub keep_env: Vec<String>,
+    /// The JUnit XML file that the test command writes.
+    #[serde(default)]
+    pub test_report: Option<String>,
+    /// The time limit of a command in seconds.
+    pub time_limit_s: u64,
+}
+
+/// A repository with its runs.
+#[derive(Debug, Clone)]
+pub struct Project {
+    /// The user's repository.
+    pub repository: Repository,
+    /// Its runs.
+    pub runs: RunsFolder,
+}
+
+impl Project {
+    /// Finds the repository that contains a folder.
+    pub fn discover(directory: &std::path::Path) -> Result<Self, CommandError> {
+        let repository = Repository::discover(directory)?;
+        let runs = RunsFolder::of(&repository_key(&repository))?;
+        Ok(Self { repository, runs })
+    }
+}
+
+/// A run that is being driven.
+#[derive(Debug)]
+pub struct Session {
+    /// The run's name.
+    pub id: RunId,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The machine's state.
+    pub run: Run,
+    /// Its journal, locked.
+    pub journal: Journal,
+    /// Its trees.
+    pub workspace: Workspace,
+    /// Its agents.
+    pub agents: Agents,
+    /// What the shell was told.
+    pub shell: Shell,
+    /// The values that must not be written anywhere.
+    pub redactor: Redactor,
+}
+
+impl Session {
+    /// Begins a run. Nothing is left behind if the agents cannot be set up.
+    pub fn create(
+        project: &Project,
+        spec: Spec,
+        shell: Shell,
+        script: Option<&str>,
+    ) -> Result<Self, CommandError> {
+        let agents = agents(&shell, script)?;
+        let id = state::new_run_id();
+        let folder = project.runs.run(&id);
+        let task = HeaderTask { id: TaskId::new(TASK), depends_on: Vec::new(), spec };
+        let header = Header::new(id.clone(), project.repository.root().to_owned(), vec![task], shell.clone());
+        let run = header.start()?;
+        std::fs::create_dir_all(&folder).map_err(|error| folder_failed(&folder, &error))?;
+        if let Some(script) = script {
+            let path = folder.join(SCRIPT);
+            std::fs::write(&path, script).map_err(|error| folder_failed(&path, &error))?;
+        }
+        // Last: a run exists once its journal does.
+        let journal = Journal::create(&folder, &header)?;
+        Self::assemble(project, id, folder, run, journal, agents, shell)
+    }
+
+    /// Opens a run to go on with it: replays its journal and leaves what the journal paid for out of the script.
+    pub fn open(project: &Project, id: RunId) -> Result<Self, CommandError> {
+        let folder = project.runs.run(&id);
+        let (journal, contents) = Journal::open(&folder)?;
+        let shell = contents.header.shell.clone();
+        let script = match shell.scripted {
+            true => {
+                let path = folder.join(SCRIPT);
+                Some(std::fs::read_to_string(&path).map_err(|error| folder_failed(&path, &error))?)
+            }
+            false => None,
+        };
+        let mut agents = agents(&shell, script.as_deref())?;
+        for (role, requests) in paid(&contents)? {
+            agents.skip(role, requests);
+        }
+        let run = contents.replay(|_, _| {})?;
+        process::kill_leftovers(&folder.join("scratch"));
+        Self::assemble(project, id, folder, run, journal, agents, shell)
+    }
+
+    fn assemble(
+        project: &Project,
+        id: RunId,
+        folder: PathBuf,
+        run: Run,
+        journal: Journal,
+        agents: Agents,
+        shell: Shell,
+    ) -> Result<Self, CommandError> {
+        let workspace = Workspace::open(project.repository.clone(), id.as_str(), &folder)?;
+        workspace.recover()?;
+        let mut secrets = agents.secrets();
+        secrets.extend(process::secret_values());
+        Ok(Self { id, folder, run, journal, workspace, agents, shell, redactor: Redactor::new(secrets) })
+    }
+}
+
+/// Counts the requests that the journal answers, failed ones included.
+fn paid(contents: &Contents) -> Result<BTreeMap<Role, u32>, JournalError> {
+    let mut paid: BTreeMap<Role, u32> = BTreeMap::new();
+    let mut run = contents.header.start()?;
+    for record in contents.records() {
+        if let Event::Answered { task, effect, part, answer } = &record.event {
+            let role = run
+                .awaited(task, *effect, *part)
+                .and_then(|action| if let Action::Call(call) = action { Some(call.role) } else { None });
+            let requests = match answer {
+                Answer::Called(called) => called.requests,
+                Answer::Failed(Failure { kind, .. }) => match kind {
+                    // Every request of a failed call was an entry of the script.
+                    FailureKind::Provider | FailureKind::Account | FailureKind::Refusal | FailureKind::Local => {
+                        record.requests
+                    }
+                },
+                Answer::Prepared(_)
+                | Answer::Files { .. }
+                | Answer::Applied(_)
+                | Answer::Rejected { .. }
+                | Answer::Ran(_)
+                | Answer::Said { .. }
+                | Answer::Landed { .. }
+                | Answer::Conflict { .. }
+                | Answer::TargetMoved { .. } => 0,
+            };
+            if let Some(role) = role {
+                *paid.entry(role).or_default() += requests;
+            }
+        }
+        run.handle(&record.event);
+    }
+    Ok(paid)
+}
+
+/// Sets up the agents; nothing is sent yet.
+fn agents(shell: &Shell, script: Option<&str>) -> Result<Agents, CommandError> {
+    if let Some(script) = script {
+        return Ok(Agents::scripted(Script::parse(script)?.for_task(&TaskId::new(TASK))));
+    }
+    let settings = shell.roles.iter().map(|(role, settings)| (*role, agent_settings(settings))).collect();
+    let environment = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    Ok(Agents::live(settings, &environment)?)
+}
+
+fn agent_settings(settings: &RoleSettings) -> AgentSettings {
+    let mut agent = AgentSettings::new(settings.provider.clone(), settings.model.clone());
+    agent.base_url.clone_from(&settings.base_url);
+    agent.api_key_env.clone_from(&settings.api_key_env);
+    agent.max_output_tokens = settings.max_output_tokens;
+    agent.temperature = settings.temperature;
+    agent.time_limit = Duration::from_secs(settings.time_limit_s.into());
+    agent.retry_budget = agent.retry_budget.max(agent.time_limit);
+    agent.price = settings
+        .price
+        .map(|price| Price { input: price.input, cached: price.cached, output: price.output });
+    agent
+}
+
+fn folder_failed(path: &std::path::Path, error: &std::io::Error) -> CommandError {
+    CommandError::local(format!(
+        "Checkmate could not use {}: {error}. Check that you may write there and that the disk has room.",
+        path.display()
+    ))
+}

@@ -1,0 +1,104 @@
+//! Where runs are kept: outside of every repository, in the user's state folder.
+//!
+//! ```text
+//! $XDG_STATE_HOME/checkmate/repos/KEY/runs/RUN/   KEY names the repository, RUN the run
+//!     journal.jsonl   what happened
+//!     lock            held by the one who drives the run
+//!     script.json     the scripted agents, if it has any
+//!     scratch/        temporary folders of commands
+//!     tree/ …         the workspace's own files
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use checkmate_machine::ids::RunId;
+
+use crate::error::CommandError;
+
+/// The folder that holds the runs of one repository.
+#[derive(Debug, Clone)]
+pub struct RunsFolder {
+    path: PathBuf,
+}
+
+impl RunsFolder {
+    /// Finds the folder by the environment: `$XDG_STATE_HOME`, else `$HOME/.local/state`.
+    pub fn of(repository_key: &str) -> Result<Self, CommandError> {
+        let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let state = absolute("XDG_STATE_HOME")
+            .or_else(|| absolute("HOME").map(|home| home.join(".local").join("state")))
+            .ok_or_else(|| {
+                CommandError::configuration(
+                    "Neither XDG_STATE_HOME nor HOME is set to an absolute path, so there is no place to keep runs. Set \
+                     one of them.",
+                )
+            })?;
+        Ok(Self { path: state.join("checkmate").join("repos").join(repository_key).join("runs") })
+    }
+
+    /// Keeps runs in a folder of its own.
+    pub fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// Returns a run's folder; it need not exist.
+    pub fn run(&self, run: &RunId) -> PathBuf {
+        self.path.join(run.as_str())
+    }
+
+    /// Returns every run, oldest first: their names begin with their date.
+    pub fn list(&self) -> Result<Vec<RunId>, CommandError> {
+        let entries = match std::fs::read_dir(&self.path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(unreadable(&self.path, &error)),
+        };
+        let mut runs = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| unreadable(&self.path, &error))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if entry.path().join(crate::journal::FILE).is_file() {
+                runs.push(RunId::new(name));
+            }
+        }
+        runs.sort();
+        Ok(runs)
+    }
+
+    /// Finds a run by its name, a unique part of it, or `latest`.
+    pub fn find(&self, wanted: &str) -> Result<RunId, CommandError> {
+        let runs = self.list()?;
+        let Some(latest) = runs.last() else {
+            return Err(CommandError::usage("This repository has no runs yet. Start one with `checkmate run \"GOAL\"`."));
+        };
+        if wanted == "latest" {
+            return Ok(latest.clone());
+        }
+        let matching: Vec<&RunId> = match runs.iter().find(|run| run.as_str() == wanted) {
+            Some(exact) => vec![exact],
+            None => runs.iter().filter(|run| run.as_str().contains(wanted)).collect(),
+        };
+        match matching.as_slice() {
+            [one] => Ok((*one).clone()),
+            [] => Err(CommandError::usage(format!(
+                "There is no run `{wanted}` in this repository. `checkmate runs` lists them; the latest is {latest}."
+            ))),
+            several => Err(CommandError::usage(format!(
+                "`{wanted}` could be any of these runs: {}. Give more of the name.",
+                several.iter().map(|run| run.as_str()).collect::<Vec<_>>().join(", ")
+            ))),
+        }
+    }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::local(format!("The folder of the runs, {}, cannot be read: {error}. Check its permissions.", path.display()))
+}
+
+/// Makes a name for a new run: its time and four random characters, so that names sort by age.
+pub fn new_run_id() -> RunId {
+    const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    let time = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).strftime("%Y%m%d-%H%M%S").to_string();
+    let random: String = (0..4).map(|_| char::from(LETTERS[fastrand::usize(..LETTERS.len())])).collect();
+    RunId::new(format!("{time}-{random}"))
+}

@@ -1,0 +1,64 @@
+//! The verdict card: one sentence, then every gate with what it saw. Nobody should have to read a transcript.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use checkmate_machine::ids::{RunId, TaskId};
+use checkmate_machine::outcome::Outcome;
+use checkmate_machine::run::Run;
+
+use super::lines::{printable, seconds};
+
+/// Returns the card of a run that is over.
+pub fn card(id: &RunId, run: &Run, task: &TaskId) -> String {
+    let Some(cycle) = run.cycle(task) else { return String::new() };
+    let goal = printable(cycle.spec().task.goal.lines().next().unwrap_or_default());
+    let (title, colour) = match run.outcome(task) {
+        Some(Outcome::Approved { .. }) => ("APPROVED", AnsiColor::Green),
+        Some(Outcome::NotApproved { .. }) => ("NOT APPROVED", AnsiColor::Yellow),
+        Some(Outcome::Error { .. }) => ("ERROR", AnsiColor::Red),
+        None => ("UNFINISHED", AnsiColor::Yellow),
+    };
+    let style = Style::new().bold().fg_color(Some(colour.into()));
+    let turns = cycle.turn();
+    let turns = format!("{turns} {}", if turns == 1 { "turn" } else { "turns" });
+    let mut text = format!("\n {style}{title}{style:#}  {goal}\n   {turns}{} · run {id}\n", cost(cycle.usage()));
+    for gate in cycle.verdict().into_iter().flat_map(|verdict| &verdict.gates) {
+        let sign = if gate.passed { "✓" } else { "✗" };
+        let _ = writeln!(text, "   {sign} {:<9} {}", gate.gate.name(), printable(&gate.message));
+    }
+    let spent: u64 = cycle.receipts().iter().map(|(_, receipt)| receipt.duration_ms).sum();
+    if !cycle.receipts().is_empty() {
+        let _ = writeln!(text, "   {} commands run by Checkmate in {}", cycle.receipts().len(), seconds(spent));
+    }
+    for change in cycle.candidate().into_iter().flat_map(|candidate| &candidate.changes) {
+        let _ = writeln!(text, "   {} +{} −{}", printable(&change.path), change.added, change.removed);
+    }
+    match run.outcome(task) {
+        Some(Outcome::Approved { commit: Some(commit), .. }) => {
+            let _ = writeln!(text, "   committed as {commit} (checkmate undo {id})");
+        }
+        Some(Outcome::Approved { commit: None, .. }) => {
+            let _ = writeln!(text, "   applied to your working tree (checkmate undo {id})");
+        }
+        Some(Outcome::NotApproved { stopped_by, reason }) => {
+            let reason = reason.replace("RUN", id.as_str());
+            let _ = writeln!(text, "   stopped by {}: {}", stopped_by.name(), printable(&reason));
+        }
+        Some(Outcome::Error { message }) => {
+            let _ = writeln!(text, "   {}\n   checkmate resume {id} goes on from here", printable(&message));
+        }
+        None => {}
+    }
+    text
+}
+
+fn cost(usage: &std::collections::BTreeMap<checkmate_machine::ids::Role, (u32, checkmate_machine::event::Usage)>) -> String {
+    let calls: Vec<String> = usage.iter().map(|(role, (calls, _))| format!("{role} {calls}")).collect();
+    let mut total = checkmate_machine::event::Usage::default();
+    for (_, used) in usage.values() {
+        total.add(used);
+    }
+    let money = total.cost_micro_usd.map_or_else(String::new, |micro| format!(" · ${:.2}", micro as f64 / 1e6));
+    if calls.is_empty() { String::new() } else { format!(" · requests: {}{money}", calls.join(", ")) }
+}

@@ -1,0 +1,1 @@
+expect "upper of a word" "$(upper word)" WORD
