@@ -1,0 +1,389 @@
+//! Second stage: from lines to a [`Patch`].
+//!
+//! A hunk's body can be read in two ways: by the counts in its header, or by the signs of its lines. The counts win
+//! where they fit and nothing is left over that looks like more of the hunk; otherwise the signs decide, if they
+//! leave no doubt where the body ends. Models count badly, but a line must never be dropped in silence.
+
+mod header;
+
+use std::collections::BTreeMap;
+
+use super::unwrap::{is_fence, lines, unpack};
+use super::{Action, FilePatch, Hunk, Kind, Line, Patch, Rejection};
+use crate::gate::paths::check_path;
+use header::{Header, HunkHeader, is_plain_header, starts_git_section, starts_section};
+
+const EXPECTED: &str = "The text holds no patch. Give a unified diff with a file header for each file: `--- a/PATH`, \
+    `+++ b/PATH` (or `/dev/null` for a file that is created or deleted), then hunks that start with `@@ -LINE,COUNT \
+    +LINE,COUNT @@`.";
+
+pub(super) fn read(text: &str) -> Result<Patch, Vec<Rejection>> {
+    if let Some(at) = text.find('\0') {
+        let line = text[..at].matches('\n').count() + 1;
+        let reason =
+            format!("Line {line} of the patch holds a NUL character. Only text files can be patched.");
+        return Err(vec![Rejection::of_patch(reason)]);
+    }
+    let text = unpack(text);
+    let mut reader = Reader {
+        lines: lines(&text),
+        at: 0,
+        files: Vec::new(),
+        known: BTreeMap::new(),
+        rejections: Vec::new(),
+    };
+    reader.sections();
+    if reader.files.is_empty() && reader.rejections.is_empty() {
+        reader.rejections.push(Rejection::of_patch(EXPECTED));
+    }
+    if reader.rejections.is_empty() { Ok(Patch { files: reader.files }) } else { Err(reader.rejections) }
+}
+
+struct Reader<'a> {
+    lines: Vec<&'a str>,
+    at: usize,
+    files: Vec<FilePatch>,
+    /// Which section deals with a path.
+    known: BTreeMap<String, usize>,
+    rejections: Vec<Rejection>,
+}
+
+/// A hunk's lines and the number of the line after them.
+struct Body {
+    lines: Vec<Line>,
+    end: usize,
+}
+
+impl Reader<'_> {
+    /// Reads every section; what stands between sections is somebody's prose.
+    fn sections(&mut self) {
+        while let Some(line) = self.lines.get(self.at) {
+            if line.starts_with("*** Begin Patch") {
+                self.rejections.push(Rejection::of_patch(format!(
+                    "Line {} starts a patch in another format. {EXPECTED}",
+                    self.at + 1
+                )));
+                return;
+            }
+            if HunkHeader::read(line).is_some_and(|header| header.old_start.is_some()) {
+                self.rejections.push(Rejection::of_patch(format!(
+                    "Line {} of the patch starts a hunk, but no file header stands before it. Put `--- a/PATH` and \
+                     `+++ b/PATH` there.",
+                    self.at + 1
+                )));
+                self.at += 1;
+            } else if starts_section(&self.lines, self.at) {
+                self.section();
+            } else {
+                self.at += 1;
+            }
+        }
+    }
+
+    fn section(&mut self) {
+        let (header, after) = match Header::read(&self.lines, self.at) {
+            Ok(read) => read,
+            Err(reason) => {
+                let line = self.at + 1;
+                self.rejections.push(Rejection::of_patch(format!("Line {line} of the patch: {reason}")));
+                self.skip_header();
+                self.skip_section();
+                return;
+            }
+        };
+        self.at = after;
+        let path = header.name().to_owned();
+        for path in header.action.paths() {
+            if let Err(error) = check_path(path) {
+                self.rejections.push(Rejection::of_patch(error.to_string()));
+                return self.skip_section();
+            }
+        }
+        match self.hunks() {
+            Ok(hunks) if hunks.is_empty() && self.lacks_hunks(&header) => {
+                let reason = "It has a header but no hunk. Give its changes in hunks that start with `@@`.";
+                self.rejections.push(Rejection::of_file(&path, reason));
+                self.skip_section();
+            }
+            Ok(hunks) => self.file(header, hunks),
+            Err((hunk, reason)) => {
+                self.rejections.push(Rejection::of_hunk(&path, hunk, reason));
+                self.skip_section();
+            }
+        }
+    }
+
+    /// Tells whether a section without hunks must have some: it changes nothing else, or lines without `@@` follow.
+    fn lacks_hunks(&self, header: &Header) -> bool {
+        let nothing_else = matches!(header.action, Action::Edit { .. }) && header.executable.is_none();
+        nothing_else || self.leftover(self.at, false).is_some()
+    }
+
+    /// Goes on behind git's lines of a header that cannot be read.
+    fn skip_header(&mut self) {
+        self.at += 1;
+        while starts_git_section(&self.lines, self.at) && !self.lines[self.at].starts_with("diff --git ") {
+            self.at += 1;
+        }
+    }
+
+    /// Goes on to the next file header, so that one bad section does not hide another.
+    fn skip_section(&mut self) {
+        while self.at < self.lines.len() && !starts_section(&self.lines, self.at) {
+            self.at += 1;
+        }
+    }
+
+    fn hunks(&mut self) -> Result<Vec<Hunk>, (usize, String)> {
+        let mut hunks = Vec::new();
+        loop {
+            let blank = self.lines[self.at..].iter().take_while(|line| line.trim().is_empty()).count();
+            let Some(line) = self.lines.get(self.at + blank) else { break };
+            if line.starts_with("@@@") {
+                let reason =
+                    "Diffs of merges (`@@@`) cannot be applied. Give a diff against one version of the file.";
+                return Err((hunks.len() + 1, reason.to_owned()));
+            }
+            let Some(header) = HunkHeader::read(line) else { break };
+            let start = self.at + blank + 1;
+            let body = self.body(start, &header).map_err(|reason| (hunks.len() + 1, reason))?;
+            check_marks(&body.lines).map_err(|reason| (hunks.len() + 1, reason))?;
+            hunks.push(Hunk { old_start: header.old_start, new_start: header.new_start, lines: body.lines });
+            self.at = body.end;
+        }
+        Ok(hunks)
+    }
+
+    fn body(&self, start: usize, header: &HunkHeader) -> Result<Body, String> {
+        if let Some(body) = self.counted(start, header) {
+            let next = self.lines.get(body.end).copied().unwrap_or_default();
+            let ends = next.trim().is_empty() || !is_body(next) || self.is_boundary(body.end);
+            if ends || self.is_signature(body.end) {
+                return self.without_leftovers(body, "The counts in the header end", false);
+            }
+        }
+        self.signed(start)
+    }
+
+    /// Reads as many lines as the header says; `None` if the header does not say or is wrong.
+    fn counted(&self, start: usize, header: &HunkHeader) -> Option<Body> {
+        let (mut old, mut new) = (header.old_count?, header.new_count?);
+        if old == 0 && new == 0 {
+            return None;
+        }
+        let mut lines: Vec<Line> = Vec::new();
+        let mut at = start;
+        while old > 0 || new > 0 {
+            let text = self.lines.get(at)?;
+            if text.starts_with('\\') {
+                lines.last_mut()?.newline = false;
+            } else {
+                let line = body_line(text)?;
+                if line.kind != Kind::Added {
+                    old = old.checked_sub(1)?;
+                }
+                if line.kind != Kind::Deleted {
+                    new = new.checked_sub(1)?;
+                }
+                lines.push(line);
+            }
+            at += 1;
+        }
+        if self.lines.get(at).is_some_and(|line| line.starts_with("\\ ")) {
+            lines.last_mut()?.newline = false;
+            at += 1;
+        }
+        Some(Body { lines, end: at })
+    }
+
+    /// Reads lines as long as they have a sign.
+    fn signed(&self, start: usize) -> Result<Body, String> {
+        let mut end = start;
+        while self.lines.get(end).is_some_and(|line| is_body(line))
+            && !self.is_boundary(end)
+            && !self.is_signature(end)
+        {
+            let next = self.lines.get(end + 1).copied().unwrap_or_default();
+            if self.lines[end].starts_with("--- ") && next.starts_with("@@") {
+                return Err(format!(
+                    "The counts in the header do not fit, and line {} of the patch may be a deleted line or the \
+                     header of another file. Correct the counts.",
+                    end + 1
+                ));
+            }
+            end += 1;
+        }
+        let after = end;
+        // Empty lines after the last sign stand between the hunk and what follows.
+        while end > start && self.lines[end - 1].is_empty() {
+            end -= 1;
+        }
+        if end == start {
+            return Err("The hunk is empty. Give its lines, each with ` `, `-` or `+` before it.".to_owned());
+        }
+        let follows = self.lines.get(after).copied().unwrap_or_default();
+        if after == end && !follows.trim().is_empty() && !self.is_boundary(after) && !self.is_signature(after)
+        {
+            return Err(format!(
+                "The counts in the header do not fit, and line {} of the patch has neither ` `, `-` nor `+` before it: \
+                 `{}`. Put the sign before it, or an empty line before your own words.",
+                after + 1,
+                shorten(follows)
+            ));
+        }
+        let mut lines: Vec<Line> = Vec::new();
+        for text in &self.lines[start..end] {
+            match (body_line(text), lines.last_mut()) {
+                (Some(line), _) => lines.push(line),
+                (None, Some(last)) => last.newline = false,
+                (None, None) => {
+                    return Err("The hunk starts with `\\`, which marks the line before it.".to_owned());
+                }
+            }
+        }
+        // Without counts that fit, a fence may be a line of the file that lost its sign.
+        self.without_leftovers(Body { lines, end }, "The hunk ends", true)
+    }
+
+    /// Refuses a body if something after it, before the next header, looks like more of it.
+    fn without_leftovers(&self, body: Body, what: &str, through_fences: bool) -> Result<Body, String> {
+        if self.is_signature(body.end) {
+            return Ok(body);
+        }
+        match self.leftover(body.end, through_fences) {
+            Some(at) => Err(format!(
+                "{what} before line {} of the patch, but line {} looks like another part of it: `{}`. Correct the \
+                 counts, and leave no line of a hunk without ` `, `-` or `+` before it.",
+                body.end + 1,
+                at + 1,
+                shorten(self.lines[at])
+            )),
+            None => Ok(body),
+        }
+    }
+
+    /// Finds a line that looks like a part of a hunk, before the next header.
+    fn leftover(&self, from: usize, through_fences: bool) -> Option<usize> {
+        (from..self.lines.len())
+            .take_while(|at| !self.is_boundary(*at) || through_fences && is_fence(self.lines[*at]))
+            .find(|at| looks_changed(self.lines[*at]))
+    }
+
+    /// Tells whether a line can only start something else than more of a hunk.
+    fn is_boundary(&self, at: usize) -> bool {
+        let Some(line) = self.lines.get(at) else { return true };
+        starts_git_section(&self.lines, at)
+            || line.starts_with("@@")
+            || is_fence(line)
+            || line.starts_with("--- ")
+                && is_plain_header(&self.lines, at)
+                && self.lines[at + 1].starts_with("+++ ")
+    }
+
+    /// Tells whether the signature of a mailed patch stands here: `-- ` and git's version.
+    fn is_signature(&self, at: usize) -> bool {
+        self.lines.get(at).is_some_and(|line| line.trim_end() == "--")
+            && self.lines.get(at + 1).is_some_and(|line| line.starts_with(|c: char| c.is_ascii_digit()))
+    }
+
+    /// Takes over a section, together with an earlier one that edits the same file.
+    fn file(&mut self, header: Header, mut hunks: Vec<Hunk>) {
+        let new_by_numbers = hunks.len() == 1
+            && hunks[0].old_start == Some(0)
+            && hunks[0]
+                .lines
+                .iter()
+                .all(|line| line.kind == Kind::Added || line.text.is_empty() && line.kind == Kind::Context);
+        let action = match header.action {
+            Action::Edit { path } if new_by_numbers => Action::Create { path },
+            action @ (Action::Create { .. }
+            | Action::Edit { .. }
+            | Action::Delete { .. }
+            | Action::Rename { .. }) => action,
+        };
+        // A new file has no context: an empty line in it lost its sign.
+        let whole = match action {
+            Action::Create { .. } => Some(Kind::Added),
+            Action::Delete { .. } => Some(Kind::Deleted),
+            Action::Edit { .. } | Action::Rename { .. } => None,
+        };
+        if let Some(kind) = whole {
+            let empty = |line: &&mut Line| line.kind == Kind::Context && line.text.is_empty();
+            hunks.iter_mut().flat_map(|hunk| &mut hunk.lines).filter(empty).for_each(|line| line.kind = kind);
+        }
+        for path in action.paths() {
+            let Some(earlier) = self.known.get(path).and_then(|at| self.files.get_mut(*at)) else { continue };
+            if let (Action::Edit { .. }, Action::Edit { .. }, true, None) =
+                (&action, &earlier.action, earlier.executable.is_none(), header.executable)
+            {
+                earlier.hunks.append(&mut hunks);
+                return;
+            }
+            let reason =
+                "Two sections of the patch deal with this path in different ways. Keep one section per file.";
+            self.rejections.push(Rejection::of_file(path, reason));
+            return;
+        }
+        for path in action.paths() {
+            self.known.insert(path.to_owned(), self.files.len());
+        }
+        self.files.push(FilePatch { action, executable: header.executable, hunks });
+    }
+}
+
+/// Reads a line of a hunk; `None` for anything else, the mark of a missing newline included.
+fn body_line(text: &str) -> Option<Line> {
+    let kind = match text.as_bytes().first() {
+        // Editors and mailers cut the one space that an empty context line consists of.
+        Some(b' ') | None => Kind::Context,
+        Some(b'-') => Kind::Deleted,
+        Some(b'+') => Kind::Added,
+        Some(_) if text == "\r" => {
+            return Some(Line { kind: Kind::Context, text: text.to_owned(), newline: true });
+        }
+        Some(_) => return None,
+    };
+    Some(Line { kind, text: text.get(1..).unwrap_or_default().to_owned(), newline: true })
+}
+
+fn is_body(line: &str) -> bool {
+    body_line(line).is_some() || line.starts_with("\\ ")
+}
+
+/// Tells whether a line after a hunk looks like a changed line rather than like prose: lists have `- ` or `+ ` before words.
+fn looks_changed(line: &str) -> bool {
+    let item = line.get(1..).and_then(|rest| rest.strip_prefix(' ')).is_some_and(starts_words);
+    let rule = line.trim_end().len() >= 2 && line.trim_end().bytes().all(|byte| byte == b'-');
+    line.starts_with(['+', '-']) && !item && !rule
+}
+
+fn starts_words(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '`' | '"' | '\'' | '('))
+}
+
+/// A mark of a missing newline is only possible on the last old and on the last new line.
+fn check_marks(lines: &[Line]) -> Result<(), String> {
+    for skip in [Kind::Added, Kind::Deleted] {
+        let mut side = lines.iter().filter(|line| line.kind != skip).rev();
+        side.next();
+        if let Some(line) = side.find(|line| !line.newline) {
+            return Err(format!(
+                "`\\ No newline at end of file` follows the line `{}`, but other lines of the same version come after \
+                 it. Put it after the last line of the file, or leave it out.",
+                shorten(&line.text)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Shows the start of a line without anything that could not be printed.
+pub(super) fn shorten(line: &str) -> String {
+    const SHOWN: usize = 160;
+    let mut shown: String =
+        line.chars().take(SHOWN).map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect();
+    if line.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown
+}

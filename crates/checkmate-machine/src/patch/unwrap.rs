@@ -1,0 +1,71 @@
+//! First stage: from a reply's text to the lines of a patch.
+
+use std::borrow::Cow;
+
+/// Joins the lines of a patch that came as an array; a line break at the end of an element is not counted twice.
+pub(crate) fn join_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> String {
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(line.strip_suffix('\n').unwrap_or(line));
+        text.push('\n');
+    }
+    text
+}
+
+/// Undoes a JSON array of lines or a JSON string around the whole text.
+pub(super) fn unpack(text: &str) -> Cow<'_, str> {
+    let text = text.trim_start_matches('\u{feff}');
+    match text.trim_start().chars().next() {
+        Some('[') => match serde_json::from_str::<Vec<String>>(text) {
+            Ok(lines) => Cow::Owned(join_lines(lines.iter().map(String::as_str))),
+            Err(_) => Cow::Borrowed(text),
+        },
+        Some('"') => match serde_json::from_str::<String>(text) {
+            Ok(inner) => Cow::Owned(inner),
+            Err(_) => Cow::Borrowed(text),
+        },
+        Some(_) | None => Cow::Borrowed(text),
+    }
+}
+
+/// Splits a text into lines without their line feeds.
+///
+/// A carriage return at the end of a line belongs to the file that is patched, unless the hunk headers end with one
+/// too: then it came with the transport and goes everywhere.
+pub(super) fn lines(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    if lines.last().is_some_and(|last| last.is_empty()) {
+        lines.pop();
+    }
+    let transported = lines.iter().filter(|line| line.starts_with("@@")).all(|line| line.ends_with('\r'));
+    if transported {
+        for line in &mut lines {
+            *line = line.strip_suffix('\r').unwrap_or(line);
+        }
+    }
+    lines
+}
+
+/// Tells whether a line opens or closes a code fence. A fence within a hunk has a sign before it.
+pub(super) fn is_fence(line: &str) -> bool {
+    line.starts_with("```") || line.starts_with("~~~")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_and_strings_around_a_patch_are_undone() {
+        assert_eq!(unpack(r#"["--- a/x", "+++ b/x\n"]"#), "--- a/x\n+++ b/x\n");
+        assert_eq!(unpack(r#""--- a/x\n+++ b/x""#), "--- a/x\n+++ b/x");
+        assert_eq!(unpack("[1]"), "[1]");
+        assert_eq!(unpack("\u{feff}--- a/x"), "--- a/x");
+    }
+
+    #[test]
+    fn carriage_returns_of_the_transport_go_and_those_of_the_file_stay() {
+        assert_eq!(lines("--- a\r\n@@ -1 +1 @@\r\n-x\r\n"), ["--- a", "@@ -1 +1 @@", "-x"]);
+        assert_eq!(lines("--- a\n@@ -1 +1 @@\n-x\r\n"), ["--- a", "@@ -1 +1 @@", "-x\r"]);
+    }
+}

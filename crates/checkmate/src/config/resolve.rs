@@ -1,0 +1,318 @@
+//! The rules that need more than one value, or more than its shape.
+
+use std::path::Path;
+
+use checkmate_machine::command::CommandLine;
+use checkmate_machine::gate::paths::{Allowlist, check_path};
+use checkmate_machine::ids::Role;
+use checkmate_machine::prompt;
+use checkmate_machine::spec::ReviewMode;
+
+use super::file::{Examiner, File, Limited, PriceFile, RoleFile};
+use super::shape::{Findings, Problem};
+use super::syntax::Position;
+use super::{AgentKind, Config, Price, RoleSettings, prompts};
+
+/// Where a key would stand that is not in the file.
+const TOP: Position = Position { line: 1, column: 1 };
+/// What stands for provider and model of scripted agents that the file says nothing about.
+const SCRIPTED: &str = "replay";
+
+/// Turns a file whose values have the right shapes into a configuration. What is wrong goes to `findings`, and then
+/// the result is not to be used.
+pub(super) fn resolve(file: File, findings: &mut Findings, root: &Path, kind: AgentKind) -> Config {
+    let mut resolver = Resolver { findings, kind, time_limit_s: file.agent_time_limit_s };
+    resolver.without_effect(&file);
+    resolver.patterns(&file);
+    let test_command = resolver.test_command(file.test_command.as_deref());
+    let link_paths = resolver.link_paths(&file.link_paths);
+    let test_report = file.test_report.as_deref().and_then(|path| resolver.path("test_report", path));
+    // Names that there are no prompts for have been warned of.
+    let shipped = prompt::shipped();
+    let replaced = file.prompts.iter().filter(|(name, _)| shipped.contains_key(*name));
+    let prompt_files = replaced.filter_map(|(name, path)| {
+        let read = prompts::read(name, path, root);
+        let read = read.map_err(|error| resolver.error("prompts", format!("`prompts.{name}`: {error}")));
+        Some((name.clone(), read.ok()?))
+    });
+    let prompt_files = prompt_files.collect();
+    let builder = resolver.role(Role::Builder, file.builder_provider, file.builder_model, file.builder);
+    let reviewer = resolver.role(Role::Reviewer, file.reviewer_provider, file.reviewer_model, file.reviewer);
+    let moderator = file.enable_moderator.then(|| {
+        resolver.role(Role::Moderator, file.moderator_provider, file.moderator_model, file.moderator)
+    });
+    Config {
+        builder,
+        reviewer,
+        moderator,
+        test_command,
+        test_time_limit_s: file.test_time_limit_s,
+        test_report,
+        allow_paths: file.allow_paths,
+        allow_commands: file.allow_commands,
+        keep_env: file.keep_env,
+        link_paths,
+        max_iterations: file.max_iterations,
+        review_mode: file.review_mode,
+        review_on_test_pass: file.review_on_test_pass,
+        review_strictness: file.review_strictness,
+        context_summary_threshold: file.context_summary_threshold,
+        land: file.land,
+        prompt_files,
+    }
+}
+
+struct Resolver<'a> {
+    findings: &'a mut Findings,
+    kind: AgentKind,
+    time_limit_s: u32,
+}
+
+impl Resolver<'_> {
+    fn test_command(&mut self, line: Option<&str>) -> CommandLine {
+        let example = "such as \"npm test\" or \"cargo test\"";
+        let Some(line) = line else {
+            if !self.findings.broken.contains("test_command") {
+                let message =
+                    format!("`test_command` is missing. Name the command that runs the tests, {example}.");
+                self.error("test_command", message);
+            }
+            return no_command();
+        };
+        CommandLine::from_user(line).unwrap_or_else(|error| {
+            let message = format!("`test_command` is no command: {error}. Write one, {example}.");
+            self.error("test_command", message);
+            no_command()
+        })
+    }
+
+    fn patterns(&mut self, file: &File) {
+        // One by one, so that each bad entry is reported.
+        for pattern in &file.allow_paths {
+            if let Err(error) = Allowlist::new(std::slice::from_ref(pattern)) {
+                self.error("allow_paths", error.to_string());
+            }
+        }
+        if let Err(error) = Allowlist::new(&file.allow_paths)
+            && !self.findings.errors.iter().any(|problem| problem.message.contains("`allow_paths`"))
+        {
+            self.error("allow_paths", error.to_string());
+        }
+        for pattern in &file.allow_commands {
+            match CommandLine::from_agent(pattern) {
+                Ok(command) if !command.env.is_empty() => self.error(
+                    "allow_commands",
+                    format!(
+                        "The entry `{pattern}` of `allow_commands` sets a variable, which no pattern does. Leave it out."
+                    ),
+                ),
+                Ok(command) if command.argv == ["*"] => self.warn(
+                    "allow_commands",
+                    "The entry `*` of `allow_commands` lets agents have any command run. List the commands that they \
+                     need."
+                        .into(),
+                ),
+                Ok(_) => {}
+                Err(error) => self.error(
+                    "allow_commands",
+                    format!("The entry `{pattern}` of `allow_commands` can never match: {error}."),
+                ),
+            }
+        }
+        for name in &file.keep_env {
+            self.variable("keep_env", name);
+        }
+    }
+
+    fn link_paths(&mut self, written: &[String]) -> Vec<String> {
+        // A slash at the end of a directory's name is only a manner of writing it.
+        written.iter().filter_map(|path| self.path("link_paths", path.trim_end_matches('/'))).collect()
+    }
+
+    fn path(&mut self, key: &str, path: &str) -> Option<String> {
+        match check_path(path) {
+            Ok(()) => Some(path.to_owned()),
+            Err(error) => {
+                self.error(key, format!("`{key}`: {error}"));
+                None
+            }
+        }
+    }
+
+    fn variable(&mut self, key: &str, name: &str) {
+        let valid = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if !valid {
+            let message = format!(
+                "`{key}` must hold the name of an environment variable, such as \"OPENAI_API_KEY\", but {name:?} is none."
+            );
+            self.error(key, message);
+        }
+    }
+
+    /// Joins the flat keys of a role with its object.
+    fn role(
+        &mut self,
+        role: Role,
+        provider: Option<String>,
+        model: Option<String>,
+        object: RoleFile,
+    ) -> RoleSettings {
+        let flat = [format!("{role}_provider"), format!("{role}_model")];
+        let provider = self.either(&flat[0], provider, &format!("{role}.provider"), object.provider);
+        let model = self.either(&flat[1], model, &format!("{role}.model"), object.model);
+        self.required(role, &flat, [&provider, &model]);
+        let object_key = role.name();
+        if let Some(url) = &object.base_url {
+            self.base_url(object_key, url);
+        }
+        if let Some(name) = &object.api_key_env {
+            self.variable(&format!("{role}.api_key_env"), name);
+        }
+        RoleSettings {
+            provider: provider.unwrap_or_else(|| SCRIPTED.into()),
+            model: model.unwrap_or_else(|| SCRIPTED.into()),
+            base_url: object.base_url,
+            api_key_env: object.api_key_env,
+            max_output_tokens: object.max_output_tokens,
+            temperature: object.temperature,
+            time_limit_s: object.time_limit_s.unwrap_or(self.time_limit_s),
+            price: object.price.as_ref().map(price),
+        }
+    }
+
+    fn either(&mut self, a: &str, left: Option<String>, b: &str, right: Option<String>) -> Option<String> {
+        if let (Some(left), Some(right)) = (&left, &right)
+            && left != right
+        {
+            self.error(a, format!("`{a}` is {left:?}, but `{b}` is {right:?}. Keep one of them."));
+        }
+        left.or(right)
+    }
+
+    fn required(&mut self, role: Role, keys: &[String; 2], values: [&Option<String>; 2]) {
+        let asked = match role {
+            // Whoever enables the moderator has to say who it is, even where nobody is called.
+            Role::Moderator => true,
+            Role::Builder | Role::Reviewer => self.kind == AgentKind::Live,
+        };
+        let broken = &self.findings.broken;
+        let missing: Vec<String> = keys
+            .iter()
+            .zip(values)
+            .filter(|(key, value)| {
+                value.is_none() && !broken.contains(key.as_str()) && !broken.contains(role.name())
+            })
+            .map(|(key, _)| format!("`{key}`"))
+            .collect();
+        if !asked || missing.is_empty() {
+            return;
+        }
+        let are = if missing.len() == 1 { "is" } else { "are" };
+        let missing = missing.join(" and ");
+        let message = match role {
+            Role::Moderator => format!(
+                "`enable_moderator` is true, but {missing} {are} missing. Set `moderator_provider` and \
+                 `moderator_model`, or set `enable_moderator` to false."
+            ),
+            Role::Builder | Role::Reviewer => format!(
+                "{missing} {are} missing. Name the {role}'s provider and model, such as \"{role}_provider\": \
+                 \"anthropic\"."
+            ),
+        };
+        self.error(if role == Role::Moderator { "enable_moderator" } else { role.name() }, message);
+    }
+
+    fn base_url(&mut self, key: &str, url: &str) {
+        let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+        let host = rest.map(|rest| rest.split('/').next().unwrap_or_default());
+        match host {
+            None | Some("") => self.error(
+                key,
+                format!(
+                    "`{key}.base_url` must be an address such as \"http://localhost:8080/v1\", but it is {url:?}."
+                ),
+            ),
+            // The address is not repeated: what stands before the `@` may be a password.
+            Some(host) if host.contains('@') => self.error(
+                key,
+                format!(
+                    "`{key}.base_url` has a user or password in it. Take it out, and put the key into an environment \
+                     variable that `api_key_env` names."
+                ),
+            ),
+            Some(_) => {}
+        }
+    }
+
+    /// Warns of what is accepted and does nothing.
+    fn without_effect(&mut self, file: &File) {
+        let examiner = !matches!(file.examiner, None | Some(Examiner::Switch(false)));
+        let budget = !matches!(file.budget, None | Some(Limited::Off(_)));
+        let sandbox = file.sandbox.is_some_and(super::file::Toggle::is_on);
+        for (key, on) in [("examiner", examiner), ("budget", budget), ("sandbox", sandbox)] {
+            if on {
+                self.warn(key, format!("`{key}` has no effect yet in this version."));
+            }
+        }
+        // "off" would be the promise here, and it is not kept either.
+        if file.network.is_some() {
+            self.warn(
+                "network",
+                "`network` has no effect yet in this version: commands use the network as this machine lets them."
+                    .into(),
+            );
+        }
+        if !file.review_on_test_pass && file.review_mode != ReviewMode::Selective {
+            self.warn(
+                "review_on_test_pass",
+                "`review_on_test_pass` has no effect unless `review_mode` is \"selective\".".into(),
+            );
+        }
+        if !file.enable_moderator {
+            for key in ["moderator_provider", "moderator_model", "moderator"] {
+                if self.findings.sound.contains_key(key) && !self.findings.broken.contains("enable_moderator")
+                {
+                    self.warn(key, format!("`{key}` has no effect unless `enable_moderator` is true."));
+                }
+            }
+        }
+    }
+
+    fn problem(&self, key: &str, message: String) -> Problem {
+        let key = key.split('.').next().unwrap_or(key);
+        Problem { at: self.findings.sound.get(key).copied().unwrap_or(TOP), message }
+    }
+
+    fn error(&mut self, key: &str, message: String) {
+        let problem = self.problem(key, message);
+        self.findings.errors.push(problem);
+    }
+
+    fn warn(&mut self, key: &str, message: String) {
+        let problem = self.problem(key, message);
+        self.findings.warnings.push(problem);
+    }
+}
+
+/// Stands where a command would be, in a configuration that is not going to be used.
+fn no_command() -> CommandLine {
+    CommandLine { argv: Vec::new(), env: Vec::new(), shell: false, text: String::new() }
+}
+
+fn price(file: &PriceFile) -> Price {
+    Price {
+        input: millionths(file.input),
+        cached: millionths(file.cached.unwrap_or(file.input)),
+        output: millionths(file.output),
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the schema keeps prices between 0 and a million dollars"
+)]
+fn millionths(dollars: f64) -> u64 {
+    (dollars * 1e6).round() as u64
+}

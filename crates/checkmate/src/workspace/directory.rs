@@ -1,0 +1,194 @@
+//! Applies a patch to a plain folder; git is not needed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use checkmate_machine::patch::{self, Obstacle, Original, Placement, Write};
+
+use super::candidate::above;
+use super::files::{Fuse, Intent, Step, forget, load, save, stage_file, sync_staged};
+use super::rooted::{Above, Root, State};
+use super::{WorkspaceError, sweep};
+
+/// Where new contents wait; it is there only while a patch is being written.
+const STAGE: &str = ".checkmate-apply";
+
+/// What came of a patch to a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DirectoryApply {
+    /// All of it is placed.
+    Applied {
+        /// The files that changed, in path order.
+        files: Vec<String>,
+        /// Where each hunk went.
+        placements: Vec<Placement>,
+    },
+    /// Nothing is placed and nothing was touched: one sentence per reason.
+    Rejected(Vec<String>),
+}
+
+/// Applies a patch to the files below `root`, all of it or nothing; with `check_only` it is placed but not written.
+///
+/// An earlier call that was interrupted is finished first.
+pub fn apply_to_directory(
+    root: &Path,
+    patch: &str,
+    check_only: bool,
+) -> Result<DirectoryApply, WorkspaceError> {
+    apply(root, patch, check_only, &Fuse::default())
+}
+
+fn apply(root: &Path, patch: &str, check_only: bool, fuse: &Fuse) -> Result<DirectoryApply, WorkspaceError> {
+    let root = root.canonicalize().map_err(|source| WorkspaceError::io("find the folder", root, source))?;
+    let root = Root::open(&root)?;
+    let _lock = root.lock()?;
+    if root.state(STAGE)? != State::Folder {
+        // A file or symlink of that name is not ours to read through.
+        sweep::remove(&root.path().join(STAGE))?;
+    }
+    finish_interrupted(&root, fuse)?;
+    let patch = match patch::parse(patch) {
+        Ok(patch) => patch,
+        Err(rejections) => return Ok(rejected(&rejections)),
+    };
+    let touched = patch.paths();
+    let mut originals = BTreeMap::new();
+    let mut states = BTreeMap::new();
+    for &path in &touched {
+        let (state, original) = original(&root, path, &touched)?;
+        originals.insert(path.to_owned(), original);
+        states.insert(path, state);
+    }
+    let plan = match patch::plan(&patch, &originals) {
+        Ok(plan) => plan,
+        Err(rejections) => return Ok(rejected(&rejections)),
+    };
+    let stage = root.path().join(STAGE).join("files");
+    let steps: Vec<Step> = plan.writes.iter().map(|write| step(write, &states)).collect();
+    let intent = Intent { stage, steps };
+    let obstacles = obstacles(&root, &intent)?;
+    if !obstacles.is_empty() {
+        return Ok(DirectoryApply::Rejected(obstacles));
+    }
+    if !check_only {
+        stage_all(&intent, &plan.writes)?;
+        fuse.burn()?;
+        save(&root.path().join(STAGE).join("landing.json"), &intent)?;
+        fuse.burn()?;
+        finish(&root, &intent, fuse)?;
+    }
+    let mut files: Vec<String> = intent.steps.into_iter().map(|step| step.path).collect();
+    files.sort();
+    Ok(DirectoryApply::Applied { files, placements: plan.placements })
+}
+
+fn original(root: &Root, path: &str, touched: &BTreeSet<&str>) -> Result<(State, Original), WorkspaceError> {
+    if path.split('/').next() == Some(STAGE) {
+        return Ok((State::Odd, Original::Other(Obstacle::Special)));
+    }
+    if let Above::Blocked { by, .. } = root.above(path, false)? {
+        // What is in the way may go in the same patch; the transaction checks that it does.
+        let original =
+            if touched.contains(by.as_str()) { Original::Absent } else { Original::Other(Obstacle::Prefix) };
+        return Ok((State::Absent, original));
+    }
+    let (state, bytes) = root.read(path)?;
+    Ok(match state {
+        State::File { executable, .. } => (state, Original::File { bytes, executable }),
+        State::Absent => (state, Original::Absent),
+        State::Symlink { .. } => (state, Original::Other(Obstacle::Symlink)),
+        State::Folder => {
+            let inside = format!("{path}/");
+            let emptied = touched.iter().any(|other| other.starts_with(&inside));
+            let original = if emptied { Original::Absent } else { Original::Other(Obstacle::Directory) };
+            (State::Absent, original)
+        }
+        State::Odd => (state, Original::Other(Obstacle::Special)),
+    })
+}
+
+fn step(write: &Write, states: &BTreeMap<&str, State>) -> Step {
+    let (path, new) = match write {
+        Write::Put { path, bytes, executable } => (path, State::file(bytes, *executable)),
+        Write::Delete { path } => (path, State::Absent),
+    };
+    Step { path: path.clone(), old: states.get(path.as_str()).cloned().unwrap_or(State::Absent), new }
+}
+
+fn obstacles(root: &Root, intent: &Intent) -> Result<Vec<String>, WorkspaceError> {
+    let blocked = intent.obstacles(root)?;
+    let mut sentences: Vec<String> = blocked
+        .into_iter()
+        .map(|path| format!("`{path}` cannot be written: something else is in its place or above it."))
+        .collect();
+    let gone = |path: &str| intent.steps.iter().any(|step| step.path == path && step.new == State::Absent);
+    let added: Vec<&str> = intent
+        .steps
+        .iter()
+        .filter(|step| step.old == State::Absent && step.new != State::Absent)
+        .map(|step| step.path.as_str())
+        .collect();
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+    for path in added {
+        let within = seen.insert(path.to_lowercase(), path).map(str::to_owned);
+        if let Some(twin) = within.or(twin(root, path)).filter(|twin| !gone(twin)) {
+            sentences.push(format!(
+                "`{path}` differs from `{twin}` only in upper and lower case, which is one file on many systems. Choose one name."
+            ));
+        }
+    }
+    Ok(sentences)
+}
+
+/// Finds a file or folder whose path differs from the given one only in case.
+fn twin(root: &Root, path: &str) -> Option<String> {
+    above(path).chain(std::iter::once(path)).find_map(|part| {
+        let (folder, name) = part.rsplit_once('/').map_or(("", part), |(folder, name)| (folder, name));
+        let entries = std::fs::read_dir(root.path().join(folder)).ok()?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let names: Vec<String> = names.collect();
+        if names.iter().any(|found| found == name) {
+            return None;
+        }
+        let found = names.into_iter().find(|found| found.to_lowercase() == name.to_lowercase())?;
+        Some(if folder.is_empty() { found } else { format!("{folder}/{found}") })
+    })
+}
+
+fn stage_all(intent: &Intent, writes: &[Write]) -> Result<(), WorkspaceError> {
+    std::fs::create_dir_all(&intent.stage)
+        .map_err(|source| WorkspaceError::io("make the folder", &intent.stage, source))?;
+    for write in writes {
+        match write {
+            Write::Put { path, bytes, executable } => {
+                stage_file(&intent.stage.join(path), bytes, *executable)?
+            }
+            Write::Delete { .. } => {}
+        }
+    }
+    sync_staged(&intent.stage, intent.steps.iter().map(|step| step.path.as_str()))
+}
+
+fn finish_interrupted(root: &Root, fuse: &Fuse) -> Result<(), WorkspaceError> {
+    match load::<Intent>(&root.path().join(STAGE).join("landing.json"))? {
+        // Where it is now, even if the folder was moved since.
+        Some(intent) => {
+            finish(root, &Intent { stage: root.path().join(STAGE).join("files"), ..intent }, fuse)
+        }
+        None => sweep::remove(&root.path().join(STAGE)),
+    }
+}
+
+fn finish(root: &Root, intent: &Intent, fuse: &Fuse) -> Result<(), WorkspaceError> {
+    intent.perform(root, fuse)?;
+    forget(&root.path().join(STAGE).join("landing.json"))?;
+    fuse.burn()?;
+    sweep::remove(&root.path().join(STAGE))
+}
+
+fn rejected(rejections: &[patch::Rejection]) -> DirectoryApply {
+    DirectoryApply::Rejected(rejections.iter().map(ToString::to_string).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! What a build needs and git does not track (`node_modules`, `.venv`): symlinks from the run's files to the user's.
+
+use std::path::{Component, Path};
+
+use super::files::{load, save};
+use super::tree::{Listing, Place};
+use super::{Workspace, WorkspaceError, sweep};
+
+impl Workspace {
+    /// Keeps the list for later calls, also after a restart, and says which entries cannot be linked.
+    pub(crate) fn save_links(&self, link_paths: &[String]) -> Result<Vec<String>, WorkspaceError> {
+        let mut notes = Vec::new();
+        let mut links: Vec<String> = Vec::new();
+        for path in link_paths {
+            match normalise(path) {
+                None => notes.push(format!(
+                    "`{path}` in `link_paths` is not a path inside the repository; it is not linked."
+                )),
+                Some(path) if self.leads_outside(&path) => {
+                    notes.push(format!(
+                        "`{path}` in `link_paths` leads out of the repository; it is not linked."
+                    ));
+                    links.push(path);
+                }
+                Some(path) => links.push(path),
+            }
+        }
+        links.sort();
+        links.dedup();
+        save(&self.run_dir.join("links.json"), &links)?;
+        Ok(notes)
+    }
+
+    /// Returns the paths that are linked rather than copied.
+    pub(crate) fn links(&self) -> Result<Vec<String>, WorkspaceError> {
+        Ok(load(&self.run_dir.join("links.json"))?.unwrap_or_default())
+    }
+
+    /// Makes the links in the run's files, where the tree has nothing at or above or below their place.
+    pub(crate) fn make_links(&self, listing: &Listing) -> Result<(), WorkspaceError> {
+        for link in self.links()? {
+            let source = self.repository.root().join(&link);
+            let free = match listing.at(&link) {
+                Place::Absent => true,
+                Place::Entry(_) | Place::Directory | Place::Beyond(_) => false,
+            };
+            if free && source.exists() && !self.leads_outside(&link) {
+                self.make_link(&link, &source)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn make_link(&self, link: &str, source: &Path) -> Result<(), WorkspaceError> {
+        let tree = self.tree_dir();
+        for (end, _) in link.match_indices('/') {
+            let parent = tree.join(&link[..end]);
+            match std::fs::symlink_metadata(&parent) {
+                Ok(metadata) if metadata.is_dir() => continue,
+                Ok(_) => sweep::remove(&parent)?,
+                Err(_) => {}
+            }
+            std::fs::create_dir(&parent).map_err(|e| WorkspaceError::io("make the folder", &parent, e))?;
+        }
+        let place = tree.join(link);
+        if std::fs::read_link(&place).is_ok_and(|target| target == source) {
+            return Ok(());
+        }
+        sweep::remove(&place)?;
+        std::os::unix::fs::symlink(source, &place).map_err(|e| WorkspaceError::io("link", &place, e))
+    }
+
+    /// Says whether something exists at the path and is, symlinks followed, not in the user's work tree.
+    fn leads_outside(&self, path: &str) -> bool {
+        let root = self.repository.root();
+        root.join(path).canonicalize().is_ok_and(|real| !real.starts_with(root) || real == root)
+    }
+}
+
+fn normalise(path: &str) -> Option<String> {
+    let mut parts = Vec::new();
+    for component in Path::new(path).components() {
+        match component {
+            Component::Normal(part) => parts.push(part.to_str()?),
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    let is_git = parts.iter().any(|part| part.eq_ignore_ascii_case(".git"));
+    (!parts.is_empty() && !is_git && !path.contains('\0')).then(|| parts.join("/"))
+}

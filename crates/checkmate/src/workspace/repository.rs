@@ -1,0 +1,190 @@
+//! Finds the user's repository and says precisely why it cannot be worked on.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use checkmate_machine::ids::CommitId;
+use sha2::{Digest as _, Sha256};
+
+use super::WorkspaceError;
+use super::git::{Environment, Git, OLDEST};
+
+/// The user's repository: one work tree with at least one commit.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    root: PathBuf,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+    git: Git,
+}
+
+impl Repository {
+    /// Finds the work tree that contains `directory`, with this process's environment.
+    pub fn discover(directory: &Path) -> Result<Self, WorkspaceError> {
+        Self::discover_in(directory, &Environment::inherited())
+    }
+
+    /// Finds the work tree that contains `directory`; git runs in the given environment from then on.
+    pub fn discover_in(directory: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
+        let here = Git::at(directory, environment);
+        check_version(&here.line(&["--version"])?)?;
+        let bare = here.line(&["rev-parse", "--is-bare-repository"]).map_err(|e| explain(e, directory))?;
+        if here.line(&["rev-parse", "--is-inside-git-dir"])? == "true" && bare != "true" {
+            return Err(WorkspaceError::InsideGitDirectory { directory: directory.to_owned() });
+        }
+        if bare == "true" {
+            return Err(WorkspaceError::Bare { directory: directory.to_owned() });
+        }
+        let root = canonical(&here.path(&["rev-parse", "--show-toplevel"])?)?;
+        if std::fs::symlink_metadata(root.join(".git")).is_err() {
+            return Err(WorkspaceError::ForeignWorkTree { directory: directory.to_owned(), root });
+        }
+        let git_dir = canonical(&here.path(&["rev-parse", "--absolute-git-dir"])?)?;
+        let common_dir =
+            canonical(&here.path(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?)?;
+        let git = here.on(&git_dir, &root)?;
+        let repository = Self { root, git_dir, common_dir, git };
+        repository.head()?;
+        repository.refuse_unmerged()?;
+        Ok(repository)
+    }
+
+    /// Returns the canonical path of the work tree's root.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the commit that HEAD names now.
+    pub fn head(&self) -> Result<CommitId, WorkspaceError> {
+        let answer = self.git.ask(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], b"")?;
+        if answer.code != Some(0) {
+            return Err(WorkspaceError::NoCommits { root: self.root.clone() });
+        }
+        Ok(CommitId::new(String::from_utf8_lossy(&answer.stdout).trim()))
+    }
+
+    /// Returns the name of the branch that HEAD is on now, unless it is detached.
+    pub fn branch(&self) -> Result<Option<String>, WorkspaceError> {
+        let answer = self.git.ask(&["symbolic-ref", "--quiet", "HEAD"], b"")?;
+        let name = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
+        Ok(match answer.code {
+            Some(0) => Some(name.strip_prefix("refs/heads/").map(str::to_owned).unwrap_or(name)),
+            Some(_) | None => None,
+        })
+    }
+
+    /// Returns the name of the repository's folder in Checkmate's state folder.
+    pub fn state_key(&self) -> String {
+        repository_key(self)
+    }
+
+    /// Returns this work tree's own git directory: its HEAD and index.
+    pub(crate) fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// Returns the git directory that all work trees share: objects and refs.
+    pub(crate) fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// Returns git on the user's repository, work tree and index.
+    pub(crate) fn git(&self) -> &Git {
+        &self.git
+    }
+
+    /// Fails when the user's index has conflicts, which `add` would take for content.
+    pub(crate) fn refuse_unmerged(&self) -> Result<(), WorkspaceError> {
+        let listing = self.git.read(&["ls-files", "--unmerged", "-z"])?;
+        let mut paths: Vec<String> = listing
+            .split(|byte| *byte == 0)
+            .filter_map(|entry| entry.split(|byte| *byte == b'\t').nth(1))
+            .map(|path| String::from_utf8_lossy(path).into_owned())
+            .collect();
+        paths.dedup();
+        if paths.is_empty() { Ok(()) } else { Err(WorkspaceError::Unmerged { paths }) }
+    }
+
+    /// Fails when a merge, rebase or the like is half done.
+    pub(crate) fn refuse_in_progress(&self) -> Result<(), WorkspaceError> {
+        let signs = [
+            ("MERGE_HEAD", "A merge"),
+            ("CHERRY_PICK_HEAD", "A cherry-pick"),
+            ("REVERT_HEAD", "A revert"),
+            ("rebase-merge", "A rebase"),
+            ("rebase-apply", "A rebase"),
+        ];
+        match signs.into_iter().find(|(file, _)| self.git_dir.join(file).exists()) {
+            Some((_, what)) => Err(WorkspaceError::InProgress { what, root: self.root.clone() }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns a name for the repository's folder in Checkmate's state folder: its own name, for people, and a hash of the
+/// canonical path, because names repeat.
+pub fn repository_key(repository: &Repository) -> String {
+    let name = repository.root.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let plain: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+    let hash = Sha256::digest(repository.root.as_os_str().as_bytes());
+    let short: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{short}", plain.trim_matches('-')).trim_start_matches('-').to_owned()
+}
+
+fn canonical(path: &Path) -> Result<PathBuf, WorkspaceError> {
+    path.canonicalize().map_err(|source| WorkspaceError::io("find the folder", path, source))
+}
+
+fn check_version(said: &str) -> Result<(), WorkspaceError> {
+    let found = said.trim_start_matches("git version ").to_owned();
+    let mut numbers = found.split('.').map(|part| part.parse::<u32>().ok());
+    match (numbers.next().flatten(), numbers.next().flatten()) {
+        (Some(major), Some(minor)) if (major, minor) >= OLDEST => Ok(()),
+        (_, _) => Err(WorkspaceError::GitTooOld { found }),
+    }
+}
+
+fn explain(error: WorkspaceError, directory: &Path) -> WorkspaceError {
+    let WorkspaceError::Git { command, said } = error else { return error };
+    if said.contains("dubious ownership") {
+        return WorkspaceError::DubiousOwnership { said };
+    }
+    // With a path in place of `(or any …)`, there is a `.git`, but a broken one.
+    if said.contains("not a git repository (or any") {
+        return WorkspaceError::NotARepository { directory: directory.to_owned() };
+    }
+    WorkspaceError::Git { command, said }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_before_the_oldest_are_refused() {
+        let check = |said: &str| check_version(said).is_ok();
+        assert!(check("git version 2.38.0"));
+        assert!(check("git version 2.47.3 (Apple Git-1)"));
+        assert!(check("git version 3.0.0"));
+        assert!(!check("git version 2.37.9"));
+        assert!(!check("git version two"));
+    }
+
+    #[test]
+    fn what_git_says_about_a_folder_is_told_apart() {
+        let check = |said: &str| {
+            let error = WorkspaceError::Git { command: "rev-parse".to_owned(), said: said.to_owned() };
+            explain(error, Path::new("/x")).to_string()
+        };
+        let dubious = "fatal: detected dubious ownership in repository at '/x' To add an exception for this directory, \
+            call: git config --global --add safe.directory /x";
+        assert!(check(dubious).starts_with("Git does not trust the owner"));
+        assert!(check(dubious).contains("safe.directory /x"));
+        assert!(
+            check("fatal: not a git repository (or any of the parent directories): .git")
+                .contains("`git init`")
+        );
+        assert!(check("fatal: not a git repository: /gone").contains("/gone"));
+    }
+}

@@ -1,0 +1,232 @@
+//! Takes the user's work tree as a git tree without touching their index.
+
+use std::path::Path;
+
+use checkmate_machine::event::Prepared;
+use checkmate_machine::ids::TreeId;
+
+use super::git::{Answer, Git};
+use super::tree::{SUBMODULE, os_path};
+use super::{Workspace, WorkspaceError};
+
+/// The user's work tree at one moment.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    /// What it was.
+    pub(crate) tree: TreeId,
+    /// What the user should know about it. Full sentences.
+    pub(crate) notes: Vec<String>,
+    git: Git,
+    _folder: tempfile::TempDir,
+}
+
+/// A submodule as the user's index names it.
+struct Submodule {
+    path: Vec<u8>,
+    commit: String,
+}
+
+impl Workspace {
+    /// Takes HEAD plus the user's uncommitted changes as the base tree, keeps it, and surveys its files.
+    ///
+    /// `link_paths` name what a build needs and git does not track; they are not part of the tree, and
+    /// [`Workspace::restore`] links to them. A second call replaces the first.
+    pub fn prepare(&self, link_paths: &[String]) -> Result<Prepared, WorkspaceError> {
+        let mut notes = self.save_links(link_paths)?;
+        let head = self.repository.head()?;
+        let branch = self.repository.branch()?;
+        let snapshot = self.snapshot(&[])?;
+        self.pin("base", &snapshot.tree, &[&head])?;
+        let survey = self.survey(&snapshot.tree)?;
+        notes.extend(self.repository.git().disabled().map(|name| {
+            format!(
+                "The filter `{name}` of the repository's own configuration is not run; configure it with `git config --global` if the run needs it."
+            )
+        }));
+        notes.dedup();
+        notes.extend(snapshot.notes);
+        notes.extend(survey.notes);
+        Ok(Prepared { base: snapshot.tree, head, branch, files: survey.files, notes })
+    }
+
+    /// Takes the user's work tree as it is now. Ignored files are left out, except those that `include` names.
+    pub(crate) fn snapshot(&self, include: &[String]) -> Result<Snapshot, WorkspaceError> {
+        self.repository.refuse_unmerged()?;
+        let folder = self.scratch()?;
+        let index = folder.path().join("index");
+        let theirs = self.repository.git_dir().join("index");
+        copy_index(&theirs, &index)?;
+        let git = self.repository.git().clone().with_index(&index);
+        let mut notes = Vec::new();
+        let pathspecs = self.pathspecs(&git, &mut notes)?;
+        let arguments = ["add", "--all", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul"];
+        unreadable(&git.ask(&arguments, &pathspecs)?, &mut notes)?;
+        let present = include.iter().filter(|path| is_plain(self.repository.root(), path));
+        let present: String = present.map(|path| format!("{path}\0")).collect();
+        git.feed(&["update-index", "--add", "-z", "--stdin"], present.as_bytes())?;
+        let tree = TreeId::new(git.line(&["write-tree"])?);
+        Ok(Snapshot { tree, notes, git, _folder: folder })
+    }
+
+    /// Says what belongs to the snapshot: everything but submodules (their files are another repository's, and asking
+    /// about them would run git under their configuration), repositories inside this one, and links.
+    fn pathspecs(&self, git: &Git, notes: &mut Vec<String>) -> Result<Vec<u8>, WorkspaceError> {
+        let staged = git.read(&["ls-files", "--stage", "-z"])?;
+        let tracked: Vec<(&[u8], &[u8])> = staged
+            .split(|byte| *byte == 0)
+            .filter_map(|entry| {
+                entry.iter().position(|byte| *byte == b'\t').map(|tab| (&entry[..tab], &entry[tab + 1..]))
+            })
+            .collect();
+        let mut excluded: Vec<Vec<u8>> = Vec::new();
+        for (facts, path) in &tracked {
+            let facts = String::from_utf8_lossy(facts);
+            if let Some(rest) = facts.strip_prefix(SUBMODULE) {
+                let commit = rest.split_whitespace().next().unwrap_or_default().to_owned();
+                let submodule = Submodule { path: path.to_vec(), commit };
+                notes.extend(self.submodule_note(&submodule));
+                excluded.push(submodule.path);
+            }
+        }
+        let untracked = git.read(&["ls-files", "--others", "--exclude-standard", "-z"])?;
+        for link in self.links()? {
+            let inside = format!("{link}/");
+            let holds = |path: &[u8]| path == link.as_bytes() || path.starts_with(inside.as_bytes());
+            // What is tracked belongs to the tree, and naming what is ignored is an error to git.
+            let is_new = untracked.split(|byte| *byte == 0).any(holds);
+            if is_new && !tracked.iter().any(|(_, path)| holds(path)) {
+                excluded.push(link.into_bytes());
+            }
+        }
+        for embedded in untracked.split(|byte| *byte == 0).filter_map(|path| path.strip_suffix(b"/")) {
+            notes.push(format!(
+                "`{}` is a repository of its own inside this one and is not part of the run.",
+                String::from_utf8_lossy(embedded)
+            ));
+            excluded.push(embedded.to_vec());
+        }
+        let mut pathspecs = b":(top)".to_vec();
+        for path in excluded {
+            pathspecs.extend_from_slice(b"\0:(top,exclude,literal)");
+            pathspecs.extend(path);
+        }
+        Ok(pathspecs)
+    }
+
+    /// Says that a submodule has changes that the run does not see.
+    fn submodule_note(&self, submodule: &Submodule) -> Option<String> {
+        let directory = self.repository.root().join(os_path(&submodule.path));
+        let is_real = std::fs::symlink_metadata(&directory).is_ok_and(|m| m.is_dir());
+        if !is_real || std::fs::symlink_metadata(directory.join(".git")).is_err() {
+            return None;
+        }
+        let path = String::from_utf8_lossy(&submodule.path).into_owned();
+        match self.is_dirty(&directory, &submodule.commit) {
+            Ok(false) => None,
+            Ok(true) => Some(format!(
+                "The submodule `{path}` has changes of its own, which are not part of the run; commit them there and `git add {path}` to include them."
+            )),
+            Err(error) => Some(format!("The submodule `{path}` could not be looked into. {error}")),
+        }
+    }
+
+    fn is_dirty(&self, directory: &Path, commit: &str) -> Result<bool, WorkspaceError> {
+        let here = self.repository.git().elsewhere(directory);
+        let git = here.on(&here.path(&["rev-parse", "--absolute-git-dir"])?, directory)?;
+        let moved = git.line(&["rev-parse", "--verify", "HEAD"])? != commit;
+        Ok(moved || !git.read(&["status", "--porcelain", "-z", "--ignore-submodules=all"])?.is_empty())
+    }
+}
+
+impl Snapshot {
+    /// Lists those of `paths` whose files are no longer what the snapshot has.
+    pub(crate) fn outdated(&self, paths: &[String]) -> Result<Vec<String>, WorkspaceError> {
+        if paths.is_empty() {
+            // To git, no paths are all paths.
+            return Ok(Vec::new());
+        }
+        let git = self.git.clone().literally();
+        // Fails when something needs an update, which is the question; the next call says what.
+        git.ask(&["update-index", "-q", "--refresh"], b"")?;
+        let mut arguments =
+            vec!["diff-files", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all", "--"];
+        arguments.extend(paths.iter().map(String::as_str));
+        let output = git.read(&arguments)?;
+        Ok(output
+            .split(|b| *b == 0)
+            .filter(|p| !p.is_empty())
+            .map(|p| String::from_utf8_lossy(p).into_owned())
+            .collect())
+    }
+}
+
+/// Copies an index; none is fine.
+///
+/// The copy keeps the time of the original. Git compares it with the times of the files to know which of them may have
+/// changed since without looking different; a later time would hide edits that are as old as the index, to the second.
+pub(crate) fn copy_index(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
+    let copy = || {
+        let time = std::fs::metadata(from)?.modified()?;
+        std::fs::copy(from, to)?;
+        std::fs::File::options().write(true).open(to)?.set_modified(time)
+    };
+    match copy() {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(WorkspaceError::io("copy", from, error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Says whether a path is a file or symlink that no symlink leads to.
+fn is_plain(root: &Path, path: &str) -> bool {
+    let parents_are_real = path.match_indices('/').all(|(end, _)| {
+        std::fs::symlink_metadata(root.join(&path[..end])).is_ok_and(|metadata| metadata.is_dir())
+    });
+    let is_leaf = |metadata: std::fs::Metadata| metadata.is_file() || metadata.is_symlink();
+    parents_are_real && std::fs::symlink_metadata(root.join(path)).is_ok_and(is_leaf)
+}
+
+/// Turns complaints about files that cannot be read into notes; anything else that failed is an error.
+fn unreadable(answer: &Answer, notes: &mut Vec<String>) -> Result<(), WorkspaceError> {
+    let complaints = answer.stderr.lines().filter_map(|line| line.strip_prefix("error: open(\""));
+    let files: Vec<&str> =
+        complaints.filter_map(|rest| rest.split_once("\"): ").map(|(path, _)| path)).collect();
+    if answer.code != Some(0) && (files.is_empty() || answer.stderr.contains("fatal: ")) {
+        return Err(WorkspaceError::Git {
+            command: "add".to_owned(),
+            said: answer.stderr.replace('\n', " "),
+        });
+    }
+    let folders =
+        answer.stderr.lines().filter_map(|line| line.strip_prefix("warning: could not open directory '"));
+    notes.extend(folders.filter_map(|rest| rest.split_once("': ")).map(|(path, _)| {
+        format!("The folder `{path}` could not be read; what is new in it is not part of the run.")
+    }));
+    notes.extend(files.into_iter().map(|path| {
+        format!("`{path}` could not be read; the run sees its last staged content, or nothing.")
+    }));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_cannot_be_read_are_notes_and_other_failures_are_not() {
+        let check = |code: i32, stderr: &str| {
+            let mut notes = Vec::new();
+            let answer = Answer { code: Some(code), stdout: Vec::new(), stderr: stderr.to_owned() };
+            unreadable(&answer, &mut notes).map(|()| notes).map_err(|error| error.to_string())
+        };
+        let denied = "error: open(\"secret\"): Permission denied\nerror: unable to index file 'secret'";
+        assert_eq!(check(0, "warning: something else").unwrap(), Vec::<String>::new());
+        let folder = "warning: could not open directory 'd/': Permission denied";
+        assert!(check(0, folder).unwrap()[0].starts_with("The folder `d/` could not be read"));
+        assert!(check(1, denied).unwrap()[0].starts_with("`secret` could not be read"));
+        assert!(check(128, "fatal: unable to write new index file").unwrap_err().contains("unable to write"));
+        assert!(check(128, &format!("{denied}\nfatal: disk full")).unwrap_err().contains("disk full"));
+        assert!(check(1, "").is_err());
+    }
+}

@@ -1,0 +1,85 @@
+//! The git directory that agents and commands see in the run's files.
+//!
+//! It shares nothing writable with the user's repository: it borrows objects through `alternates` and has its own HEAD,
+//! refs, index and configuration. It is made anew on every restore, so whatever a command did with it is gone, and no
+//! call of ours reads it.
+
+use std::fs;
+use std::path::Path;
+
+use super::snapshot::copy_index;
+use super::{Workspace, WorkspaceError, sweep};
+
+/// The configuration that decides what `git status` takes for a change; nothing else of the user's is copied.
+const COPIED: &[&str] = &["core.autocrlf", "core.eol", "core.filemode", "core.symlinks", "core.ignorecase"];
+
+impl Workspace {
+    /// Makes the private git directory and points the run's files to it.
+    pub(crate) fn make_view(&self) -> Result<(), WorkspaceError> {
+        let view = self.run_dir.join("view.git");
+        sweep::remove(&view)?;
+        for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
+            let folder = view.join(folder);
+            fs::create_dir_all(&folder).map_err(|e| WorkspaceError::io("make the folder", &folder, e))?;
+        }
+        let git = self.repository.git();
+        let objects = self.repository.common_dir().join("objects");
+        let mut alternates = quoted(&objects);
+        alternates.push(b'\n');
+        write(&view.join("objects/info/alternates"), &alternates)?;
+        let refs =
+            git.read(&["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags"])?;
+        write(&view.join("packed-refs"), &refs)?;
+        let head = match self.repository.branch()? {
+            Some(branch) => format!("ref: refs/heads/{branch}\n"),
+            None => format!("{}\n", self.repository.head()?),
+        };
+        write(&view.join("HEAD"), head.as_bytes())?;
+        write(&view.join("config"), self.view_config()?.as_bytes())?;
+        copy_index(&self.run_dir.join("index"), &view.join("index"))?;
+        self.point_to(&view)
+    }
+
+    fn view_config(&self) -> Result<String, WorkspaceError> {
+        let git = self.repository.git();
+        let format = git.line(&["rev-parse", "--show-object-format"])?;
+        let mut config = format!(
+            "[core]\n\trepositoryformatversion = 1\n\tbare = false\n\tlogallrefupdates = true\n[extensions]\n\tobjectformat = {format}\n[gc]\n\tauto = 0\n"
+        );
+        for key in COPIED {
+            let answer = git.ask(&["config", "--get", key], b"")?;
+            let value = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
+            let plain = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            if let (Some(0), true, Some((_, name))) = (answer.code, plain, key.split_once('.')) {
+                config.push_str(&format!("[core]\n\t{name} = {value}\n"));
+            }
+        }
+        Ok(config)
+    }
+
+    fn point_to(&self, view: &Path) -> Result<(), WorkspaceError> {
+        use std::os::unix::ffi::OsStrExt as _;
+        let pointer = self.tree_dir().join(".git");
+        sweep::remove(&pointer)?;
+        write(&pointer, &[b"gitdir: ", view.as_os_str().as_bytes(), b"\n"].concat())
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
+    fs::write(path, bytes).map_err(|source| WorkspaceError::io("write", path, source))
+}
+
+/// Writes a path for the alternates file, where a line that starts with `"` is C-quoted.
+fn quoted(path: &Path) -> Vec<u8> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let bytes = path.as_os_str().as_bytes();
+    if !bytes.contains(&b'\n') && !bytes.starts_with(b"\"") && !bytes.starts_with(b"#") {
+        return bytes.to_vec();
+    }
+    let escaped = bytes.iter().flat_map(|byte| match byte {
+        b'\n' => b"\\n".to_vec(),
+        b'"' | b'\\' => vec![b'\\', *byte],
+        other => vec![*other],
+    });
+    std::iter::once(b'"').chain(escaped).chain(std::iter::once(b'"')).collect()
+}
