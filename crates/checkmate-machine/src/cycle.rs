@@ -303,9 +303,10 @@ impl Cycle {
             | (Action::Call(_), Answer::Called(_))
             | (Action::Apply { .. } | Action::Store { .. }, Answer::Applied(_) | Answer::Rejected { .. })
             | (Action::Ask(_), Answer::Said { .. })
-            | (Action::Land { .. }, Answer::Landed { .. } | Answer::Conflict { .. } | Answer::TargetMoved { .. }) => {
-                true
-            }
+            | (
+                Action::Land { .. },
+                Answer::Landed { .. } | Answer::Conflict { .. } | Answer::TargetMoved { .. },
+            ) => true,
             (Action::Read { paths, .. }, Answer::Files { files }) => files.len() == paths.len(),
             (Action::Check { tree, .. }, Answer::Ran(receipt)) => receipt.tree == *tree,
             (

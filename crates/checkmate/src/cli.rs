@@ -62,8 +62,9 @@ impl Place {
                 Err(CommandError::usage(format!("`--repo {}` is not a folder.", repo.display())))
             }
             Some(repo) => Ok(repo.clone()),
-            None => std::env::current_dir()
-                .map_err(|error| CommandError::local(format!("The current directory cannot be used: {error}."))),
+            None => std::env::current_dir().map_err(|error| {
+                CommandError::local(format!("The current directory cannot be used: {error}."))
+            }),
         }
     }
 
@@ -107,8 +108,9 @@ pub fn main() -> ExitCode {
 
 /// Reads a file that the command line names.
 fn read(what: &str, path: &Path) -> Result<String, CommandError> {
-    std::fs::read_to_string(path)
-        .map_err(|error| CommandError::usage(format!("The {what} {} cannot be read: {error}.", path.display())))
+    std::fs::read_to_string(path).map_err(|error| {
+        CommandError::usage(format!("The {what} {} cannot be read: {error}.", path.display()))
+    })
 }
 
 /// Writes data to standard output. A reader that has gone away (`| head`) is no error.

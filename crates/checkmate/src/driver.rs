@@ -125,7 +125,7 @@ pub async fn drive(
             task: key.task,
             effect: key.effect,
             part: key.part,
-            answer: redactor.answer(answer),
+            answer: redactor.answer(*answer),
         };
         journal.append(Some(&action), requests, &event)?;
         tell(watcher, run.handle(&event));
@@ -152,7 +152,8 @@ async fn interrupt() {
     {
         use tokio::signal::unix::{SignalKind, signal};
 
-        let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+        let (Ok(mut terminate), Ok(mut hangup)) =
+            (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
         else {
             return std::future::pending().await;
         };

@@ -85,13 +85,15 @@ impl Header {
                 spec: task.spec.clone(),
             })
             .collect();
-        Run::new(tasks, 1).map_err(|error| JournalError::Schedule { run: self.run.clone(), reason: error.to_string() })
+        Run::new(tasks, 1)
+            .map_err(|error| JournalError::Schedule { run: self.run.clone(), reason: error.to_string() })
     }
 }
 
 /// A line of a journal after the first.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "almost every entry is an event, so a box would save nothing")]
 pub enum Entry {
     /// Something happened; the run is replayed from these.
     Event(Record),
@@ -162,7 +164,9 @@ pub enum JournalError {
         path: PathBuf,
     },
     /// Somebody else drives it.
-    #[error("Another checkmate drives this run (process {holder}). Wait for it to end, or end it, and try again.")]
+    #[error(
+        "Another checkmate drives this run (process {holder}). Wait for it to end, or end it, and try again."
+    )]
     Locked {
         /// The process that holds the lock, as far as it is known.
         holder: String,
@@ -268,7 +272,12 @@ impl Journal {
     }
 
     /// Appends an event; it is on disk when this returns.
-    pub fn append(&mut self, action: Option<&Action>, requests: u32, event: &Event) -> Result<(), JournalError> {
+    pub fn append(
+        &mut self,
+        action: Option<&Action>,
+        requests: u32,
+        event: &Event,
+    ) -> Result<(), JournalError> {
         let record = Record {
             seq: self.next,
             at: now(),
@@ -298,10 +307,12 @@ impl Journal {
         let failed = |source: std::io::Error| io("write", &self.path, source);
         let mut bytes = serde_json::to_vec(line).map_err(|error| failed(error.into()))?;
         bytes.push(b'\n');
-        let written = self.file.write_all(&bytes).and_then(|()| if sync { self.file.sync_data() } else { Ok(()) });
+        let written =
+            self.file.write_all(&bytes).and_then(|()| if sync { self.file.sync_data() } else { Ok(()) });
         if let Err(source) = written {
             // A line that is not wholly on disk must not stand before the next one.
-            let mended = self.file.set_len(self.length).and_then(|()| self.file.seek(SeekFrom::Start(self.length)));
+            let mended =
+                self.file.set_len(self.length).and_then(|()| self.file.seek(SeekFrom::Start(self.length)));
             return Err(io("write", &self.path, mended.err().unwrap_or(source)));
         }
         self.length += bytes.len() as u64;
@@ -361,7 +372,9 @@ pub fn read(folder: &Path) -> Result<Contents, JournalError> {
     let path = folder.join(FILE);
     let file = match File::open(&path) {
         Ok(file) => file,
-        Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Err(JournalError::Missing { path }),
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+            return Err(JournalError::Missing { path });
+        }
         Err(source) => return Err(io("read", &path, source)),
     };
     let damaged = |line: usize, reason: String| JournalError::Damaged { path: path.clone(), line, reason };
@@ -378,7 +391,8 @@ pub fn read(folder: &Path) -> Result<Contents, JournalError> {
             break;
         }
         if header.is_none() {
-            header = Some(serde_json::from_slice(&bytes).map_err(|error| damaged(number, error.to_string()))?);
+            header =
+                Some(serde_json::from_slice(&bytes).map_err(|error| damaged(number, error.to_string()))?);
         } else {
             match serde_json::from_slice(&bytes) {
                 Ok(entry) => entries.push(entry),

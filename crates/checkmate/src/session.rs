@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use checkmate_machine::event::{Answer, Event, Failure, FailureKind};
 use checkmate_machine::effect::Action;
+use checkmate_machine::event::{Answer, Event, Failure, FailureKind};
 use checkmate_machine::ids::{Role, RunId, TaskId};
 use checkmate_machine::run::Run;
 use checkmate_machine::spec::Spec;
 use serde::{Deserialize, Serialize};
 
-use crate::agents::{AgentSettings, Agents, Price, Script};
+use crate::agents::{AgentSettings, Agents, Script};
 use crate::config::RoleSettings;
 use crate::error::CommandError;
 use crate::journal::{Contents, Header, HeaderTask, Journal, JournalError};
@@ -161,9 +161,10 @@ fn paid(contents: &Contents) -> Result<BTreeMap<Role, u32>, JournalError> {
                 Answer::Called(called) => called.requests,
                 Answer::Failed(Failure { kind, .. }) => match kind {
                     // Every request of a failed call was an entry of the script.
-                    FailureKind::Provider | FailureKind::Account | FailureKind::Refusal | FailureKind::Local => {
-                        record.requests
-                    }
+                    FailureKind::Provider
+                    | FailureKind::Account
+                    | FailureKind::Refusal
+                    | FailureKind::Local => record.requests,
                 },
                 Answer::Prepared(_)
                 | Answer::Files { .. }
@@ -202,9 +203,7 @@ fn agent_settings(settings: &RoleSettings) -> AgentSettings {
     agent.temperature = settings.temperature;
     agent.time_limit = Duration::from_secs(settings.time_limit_s.into());
     agent.retry_budget = agent.retry_budget.max(agent.time_limit);
-    agent.price = settings
-        .price
-        .map(|price| Price { input: price.input, cached: price.cached, output: price.output });
+    agent.price = settings.price;
     agent
 }
 

@@ -24,7 +24,8 @@ pub struct RunsFolder {
 impl RunsFolder {
     /// Finds the folder by the environment: `$XDG_STATE_HOME`, else `$HOME/.local/state`.
     pub fn of(repository_key: &str) -> Result<Self, CommandError> {
-        let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let absolute =
+            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let state = absolute("XDG_STATE_HOME")
             .or_else(|| absolute("HOME").map(|home| home.join(".local").join("state")))
             .ok_or_else(|| {
@@ -69,7 +70,9 @@ impl RunsFolder {
     pub fn find(&self, wanted: &str) -> Result<RunId, CommandError> {
         let runs = self.list()?;
         let Some(latest) = runs.last() else {
-            return Err(CommandError::usage("This repository has no runs yet. Start one with `checkmate run \"GOAL\"`."));
+            return Err(CommandError::usage(
+                "This repository has no runs yet. Start one with `checkmate run \"GOAL\"`.",
+            ));
         };
         if wanted == "latest" {
             return Ok(latest.clone());
@@ -92,7 +95,10 @@ impl RunsFolder {
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> CommandError {
-    CommandError::local(format!("The folder of the runs, {}, cannot be read: {error}. Check its permissions.", path.display()))
+    CommandError::local(format!(
+        "The folder of the runs, {}, cannot be read: {error}. Check its permissions.",
+        path.display()
+    ))
 }
 
 /// Makes a name for a new run: its time and four random characters, so that names sort by age.

@@ -26,7 +26,8 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
         let (state, turns, goal) = match journal::read(&project.runs.run(id)) {
             Err(error) => (error.to_string(), 0, String::new()),
             Ok(contents) => {
-                let goal = contents.header.tasks.first().map(|task| task.spec.task.goal.clone()).unwrap_or_default();
+                let goal =
+                    contents.header.tasks.first().map(|task| task.spec.task.goal.clone()).unwrap_or_default();
                 match contents.replay(|_, _| {}) {
                     Err(_) => ("made by other rules".to_owned(), 0, goal),
                     Ok(run) => {

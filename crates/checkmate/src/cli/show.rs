@@ -48,12 +48,15 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     if args.patch {
         let candidate = run.cycle(&task).and_then(|cycle| cycle.candidate());
         let Some(candidate) = candidate else {
-            return Err(CommandError::usage(format!("The run {id} has no candidate: no patch could be applied.")));
+            return Err(CommandError::usage(format!(
+                "The run {id} has no candidate: no patch could be applied."
+            )));
         };
         print(&candidate.diff);
     } else if args.json {
         let summary = ui::summary(&id, &run, &task);
-        let text = serde_json::to_string_pretty(&summary).map_err(|error| CommandError::local(error.to_string()))?;
+        let text =
+            serde_json::to_string_pretty(&summary).map_err(|error| CommandError::local(error.to_string()))?;
         print(&format!("{text}\n"));
     } else {
         print(&story);

@@ -57,6 +57,7 @@ pub(super) struct File {
     pub(super) context_summary_threshold: u32,
 
     /// What happens to an approved change; asks at a terminal and applies elsewhere if left out.
+    #[serde(default)]
     #[schemars(schema_with = "landings")]
     pub(super) land: Option<LandPolicy>,
     /// Commands that agents may have run: words as in a command, where `*` inside a word stands for any characters

@@ -87,15 +87,13 @@ impl Resolver<'_> {
     }
 
     fn patterns(&mut self, file: &File) {
-        // One by one, so that each bad entry is reported.
-        for pattern in &file.allow_paths {
-            if let Err(error) = Allowlist::new(std::slice::from_ref(pattern)) {
-                self.error("allow_paths", error.to_string());
-            }
+        // One by one, so that each bad entry is reported; good ones can still be too many for one set.
+        let each = file.allow_paths.iter().map(std::slice::from_ref);
+        let mut errors: Vec<_> = each.filter_map(|entry| Allowlist::new(entry).err()).collect();
+        if errors.is_empty() {
+            errors.extend(Allowlist::new(&file.allow_paths).err());
         }
-        if let Err(error) = Allowlist::new(&file.allow_paths)
-            && !self.findings.errors.iter().any(|problem| problem.message.contains("`allow_paths`"))
-        {
+        for error in errors {
             self.error("allow_paths", error.to_string());
         }
         for pattern in &file.allow_commands {

@@ -22,14 +22,16 @@ pub fn card(id: &RunId, run: &Run, task: &TaskId) -> String {
     let style = Style::new().bold().fg_color(Some(colour.into()));
     let turns = cycle.turn();
     let turns = format!("{turns} {}", if turns == 1 { "turn" } else { "turns" });
-    let mut text = format!("\n {style}{title}{style:#}  {goal}\n   {turns}{} · run {id}\n", cost(cycle.usage()));
+    let mut text =
+        format!("\n {style}{title}{style:#}  {goal}\n   {turns}{} · run {id}\n", cost(cycle.usage()));
     for gate in cycle.verdict().into_iter().flat_map(|verdict| &verdict.gates) {
         let sign = if gate.passed { "✓" } else { "✗" };
         let _ = writeln!(text, "   {sign} {:<9} {}", gate.gate.name(), printable(&gate.message));
     }
     let spent: u64 = cycle.receipts().iter().map(|(_, receipt)| receipt.duration_ms).sum();
     if !cycle.receipts().is_empty() {
-        let _ = writeln!(text, "   {} commands run by Checkmate in {}", cycle.receipts().len(), seconds(spent));
+        let _ =
+            writeln!(text, "   {} commands run by Checkmate in {}", cycle.receipts().len(), seconds(spent));
     }
     for change in cycle.candidate().into_iter().flat_map(|candidate| &candidate.changes) {
         let _ = writeln!(text, "   {} +{} −{}", printable(&change.path), change.added, change.removed);
@@ -53,12 +55,15 @@ pub fn card(id: &RunId, run: &Run, task: &TaskId) -> String {
     text
 }
 
-fn cost(usage: &std::collections::BTreeMap<checkmate_machine::ids::Role, (u32, checkmate_machine::event::Usage)>) -> String {
+fn cost(
+    usage: &std::collections::BTreeMap<checkmate_machine::ids::Role, (u32, checkmate_machine::event::Usage)>,
+) -> String {
     let calls: Vec<String> = usage.iter().map(|(role, (calls, _))| format!("{role} {calls}")).collect();
     let mut total = checkmate_machine::event::Usage::default();
     for (_, used) in usage.values() {
         total.add(used);
     }
-    let money = total.cost_micro_usd.map_or_else(String::new, |micro| format!(" · ${:.2}", micro as f64 / 1e6));
+    let money =
+        total.cost_micro_usd.map_or_else(String::new, |micro| format!(" · ${:.2}", micro as f64 / 1e6));
     if calls.is_empty() { String::new() } else { format!(" · requests: {}{money}", calls.join(", ")) }
 }

@@ -106,7 +106,10 @@ fn ran(check: CheckKind, receipt: &Receipt) -> String {
         Signal::Pass { .. } | Signal::Fail | Signal::Absent | Signal::Flaky
             if matches!(check, CheckKind::BuilderRun | CheckKind::Diagnostic) =>
         {
-            (receipt.ended == (Ended::Exited { code: 0 }), format!("{} {}", receipt.command(), ended(receipt)))
+            (
+                receipt.ended == (Ended::Exited { code: 0 }),
+                format!("{} {}", receipt.command(), ended(receipt)),
+            )
         }
         Signal::Pass { tests } => (true, format!("{tests} passed")),
         Signal::Fail => (false, checkmate_machine::verdict::red_message(receipt)),
@@ -175,8 +178,10 @@ fn stat(diff: &str) -> String {
             }
         }
     }
-    let stats: Vec<String> =
-        files.iter().map(|(name, added, removed)| format!("{} +{added} −{removed}", printable(name))).collect();
+    let stats: Vec<String> = files
+        .iter()
+        .map(|(name, added, removed)| format!("{} +{added} −{removed}", printable(name)))
+        .collect();
     stats.join("   ")
 }
 
@@ -190,7 +195,9 @@ pub fn printable(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\n' | '\r' | '\t' => ' ',
-            c if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => '\u{fffd}',
+            c if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {
+                '\u{fffd}'
+            }
             c => c,
         })
         .collect()

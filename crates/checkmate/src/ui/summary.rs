@@ -1,8 +1,8 @@
 //! The result of a run for programs: what `--json` writes.
 
 use checkmate_machine::effect::CheckKind;
-use checkmate_machine::evidence::{Receipt, Signal};
 use checkmate_machine::event::Usage;
+use checkmate_machine::evidence::{Receipt, Signal};
 use checkmate_machine::ids::{RunId, TaskId};
 use checkmate_machine::outcome::Outcome;
 use checkmate_machine::run::Run;
@@ -113,7 +113,11 @@ pub fn summary(id: &RunId, run: &Run, task: &TaskId) -> Summary {
         evidence: cycle
             .into_iter()
             .flat_map(|cycle| cycle.receipts())
-            .map(|(check, receipt)| Evidence { check: *check, signal: receipt.signal(), receipt: receipt.clone() })
+            .map(|(check, receipt)| Evidence {
+                check: *check,
+                signal: receipt.signal(),
+                receipt: receipt.clone(),
+            })
             .collect(),
     }
 }

@@ -50,7 +50,8 @@ pub(super) fn projects(survey: &Survey) -> Vec<Project> {
 }
 
 fn project(survey: &Survey, language: Language, dir: &str, manifest: Manifest) -> Project {
-    let members: Vec<String> = manifest.members.iter().map(|member| join(dir, member)).collect();
+    let pattern = globset::escape(dir);
+    let members: Vec<String> = manifest.members.iter().map(|member| join(&pattern, member)).collect();
     let set = self::members(members.iter());
     let mut places: BTreeSet<String> =
         survey.files().flat_map(ancestors).filter(|at| set.is_match(at)).map(str::to_owned).collect();

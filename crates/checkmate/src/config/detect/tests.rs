@@ -107,6 +107,11 @@ fn javascript() {
     let unset = r#"package.json={"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#;
     check(&[unset, "src/a.js", "src/a.test.js"], "node --test", &["src/**", "test/**"]);
     check(&[unset, "src/a.js"], "", &["src/**", "test/**"]);
+    check(
+        &[r#"package.json={"workspaces": ["docs"]}"#, "src/a.js", "docs/lib/b.js"],
+        "",
+        &["src/**", "test/**", "docs/**"],
+    );
     check(&["package.json={broken", "a.js"], "", &["*.js", "test/**"]);
 }
 
@@ -174,7 +179,12 @@ fn an_empty_repository_gets_a_command_that_fails_and_says_so() {
     assert_eq!(
         detected,
         Detected {
-            findings: vec!["No test command was found; set `test_command` before the first run.".into()],
+            findings: vec![
+                "No test command was found; set `test_command` before the first run.".into(),
+                "No source was found, so agents may change every path that is not protected; list paths in \
+                 `allow_paths` to narrow that."
+                    .into(),
+            ],
             ..Detected::default()
         }
     );
@@ -198,7 +208,7 @@ fn only_what_git_ignores_is_linked() {
         "venv/bin/python",
         "target/debug/x",
     ];
-    assert_eq!(look(&files).link_paths, [".venv", "node_modules", "packages/a/node_modules"]);
+    assert_eq!(look(&files).link_paths, ["node_modules", ".venv", "packages/a/node_modules"]);
 }
 
 #[test]
@@ -238,4 +248,21 @@ fn what_is_written_has_a_stable_order() {
 }
 "#
     );
+}
+
+#[test]
+fn odd_names_do_no_harm() {
+    let odd = ["go.mod", "!a/x.go", "a b/x.go", "{x/y.go", "[/z.go", "-n/x.go"];
+    check(&odd, "go test ./...", &["-n/**", "[[]/**", "[{]x/**", "a b/**"]);
+    check(
+        &["$(touch x); [/go.mod", "$(touch x); [/a/b.go"],
+        "(cd '$(touch x); [' && go test ./...)",
+        &["$(touch x); [[]/a/**"],
+    );
+    check(
+        &["Cargo.toml=[workspace]\nmembers = ['../x', '/y', '{', 'a\\b', '**']", "src/a.rs"],
+        "cargo test",
+        &["**/*.rs", "**/tests/**"],
+    );
+    check(&["Cargo.toml=not toml [", "src/a.rs"], "cargo test", &["src/**", "tests/**"]);
 }
