@@ -114,6 +114,10 @@ pub async fn drive(
             }
             finished = in_flight.next() => finished,
         };
+        // What an agent said comes before what follows from it.
+        while let Ok(chunk) = streamed.try_recv() {
+            watcher.chunk(&chunk.task, chunk.role, &redactor.text(&chunk.text));
+        }
         let Some((key, performed)) = finished else { break };
         started.remove(&key);
         let Performed::Answer { answer, requests } = performed else {
