@@ -342,5 +342,18 @@ fn innermost(error: &dyn std::error::Error) -> String {
     error.to_string()
 }
 
+/// Returns every provider's name, key variable and usual address, for the documentation.
+#[cfg(test)]
+pub(crate) fn providers() -> impl Iterator<Item = (&'static str, Option<&'static str>, Option<&'static str>)>
+{
+    table::ROWS.into_iter().map(|row| {
+        let variable = match row.key {
+            table::Key::Variable { name, .. } => Some(name),
+            table::Key::Optional => None,
+        };
+        (row.name, variable, row.base_url)
+    })
+}
+
 #[cfg(test)]
 mod tests;

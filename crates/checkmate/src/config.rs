@@ -296,4 +296,6 @@ pub fn base_url_from_env(provider: &str, env: &dyn Fn(&str) -> Option<String>) -
 }
 
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
 mod tests;
