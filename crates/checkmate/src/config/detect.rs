@@ -116,7 +116,7 @@ pub fn detect(root: &Path) -> Detected {
     detected.link_paths = link_paths(root, &projects);
     if !detected.link_paths.is_empty() {
         detected.findings.push(format!(
-            "Git ignores {}, which tests may need; it is linked read-only into each run.",
+            "Git ignores {}, which tests may need; each run gets a link to it.",
             quoted(&detected.link_paths)
         ));
     }

@@ -74,7 +74,7 @@ pub(super) struct File {
     pub(super) agent_time_limit_s: u32,
     /// Names of environment variables that commands may see although they look secret.
     pub(super) keep_env: Vec<String>,
-    /// Paths that a build needs and git does not track, such as `node_modules`; linked read-only into the run's tree.
+    /// Paths that a build needs and git does not track, such as `node_modules`; linked into the run's tree, not copied.
     pub(super) link_paths: Vec<String>,
     /// Files, from the repository's root, that replace prompts.
     #[serde(default)]

@@ -225,7 +225,7 @@ fn findings_are_sentences() {
             "JavaScript: found package.json with a test script.",
             "The test command is `npm test`: that is how its tests are run.",
             "Source, tests and documentation live in `src/**`, `test/**`; agents may change only these.",
-            "Git ignores `node_modules`, which tests may need; it is linked read-only into each run.",
+            "Git ignores `node_modules`, which tests may need; each run gets a link to it.",
         ]
     );
 }
