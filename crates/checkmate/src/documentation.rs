@@ -1,5 +1,6 @@
 //! Holds the pages for users against the program: messages that they quote, names that they list, links.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,16 +10,18 @@ use checkmate_machine::effect::{Action, Call, Prompt, Purpose};
 use checkmate_machine::event::{Answer, Called, Change, ChangeKind, Prepared, Usage};
 use checkmate_machine::evidence::{Ended, Output, Receipt, TestReport};
 use checkmate_machine::gate::paths::Allowlist;
-use checkmate_machine::ids::{CommitId, Role, RunId, TreeId};
+use checkmate_machine::ids::{CommitId, Role, RunId, TaskId, TreeId};
 use checkmate_machine::notice::Notice;
 use checkmate_machine::outcome::Outcome;
 use checkmate_machine::prompt;
 use checkmate_machine::reply::Shape;
+use checkmate_machine::run::{PlannedTask, Run};
 use checkmate_machine::spec::{LandPolicy, Policy, Product, ReviewMode, Spec, Strictness, Task};
 
-use crate::agents::{AgentSettings, Agents};
+use crate::agents::{AgentSettings, Agents, Script};
 use crate::config::ConfigError;
 use crate::journal::JournalError;
+use crate::ui;
 use crate::workspace::WorkspaceError;
 
 fn root() -> PathBuf {
@@ -96,6 +99,89 @@ async fn troubleshooting_quotes_the_faults_of_providers() {
         let message = error.failure.message.replace(&address, "127.0.0.1:8080");
         quotes("troubleshooting.md", &message);
     }
+}
+
+#[test]
+fn every_event_has_an_example_that_is_one() {
+    let page = page("events.md");
+    let section = page.split("\n## ").find(|section| section.starts_with("Events")).unwrap();
+    let mut shown = BTreeSet::new();
+    for example in section.lines().filter(|line| line.starts_with('{')) {
+        let frame: serde_json::Map<String, serde_json::Value> = serde_json::from_str(example).unwrap();
+        for key in ["run", "task", "seq", "at"] {
+            assert!(frame.contains_key(key), "{example}");
+        }
+        let kind = frame["type"].as_str().unwrap().to_owned();
+        if kind != "stream_chunk" {
+            let notice: Notice = serde_json::from_str(example).unwrap();
+            assert_eq!(kind, name_of(&notice));
+            let written = serde_json::to_value(&notice).unwrap();
+            for key in written.as_object().unwrap().keys() {
+                assert_eq!(written[key], frame[key], "`{key}` of the example of {kind}");
+            }
+        }
+        assert!(section.contains(&format!("\n### `{kind}`\n")));
+        shown.insert(kind);
+    }
+    assert_eq!(shown.len(), 15, "an event has no example: {shown:?}");
+}
+
+/// A new event has to be named here, and then the count above asks for its example.
+fn name_of(notice: &Notice) -> &'static str {
+    match notice {
+        Notice::Status { .. } => "status",
+        Notice::PatchReady { .. } => "patch_ready",
+        Notice::TestsOutput { .. } => "tests_output",
+        Notice::ReviewReady { .. } => "review_ready",
+        Notice::ModeratorDecision { .. } => "moderator_decision",
+        Notice::ArbiterMode { .. } => "arbiter_mode",
+        Notice::ArbiterResult { .. } => "arbiter_result",
+        Notice::DiagnosticRun { .. } => "diagnostic_run",
+        Notice::CycleComplete { .. } => "cycle_complete",
+        Notice::Error { .. } => "error",
+        Notice::TurnStarted { .. } => "turn_started",
+        Notice::BuilderReady { .. } => "builder_ready",
+        Notice::Verdict { .. } => "verdict",
+        Notice::Outcome { .. } => "outcome",
+    }
+}
+
+#[test]
+fn the_example_of_a_result_has_the_fields_of_one() {
+    let task = TaskId::new("main");
+    let run =
+        Run::new(vec![PlannedTask { id: task.clone(), depends_on: Vec::new(), spec: spec() }], 1).unwrap();
+    let summary = serde_json::to_value(ui::summary(&RunId::new("r"), &run, &task)).unwrap();
+    let page = page("events.md");
+    let section = page.split("\n## ").find(|section| section.starts_with("The result")).unwrap();
+    let example = section.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+    let example: serde_json::Value = serde_json::from_str(example).unwrap();
+    for (real, shown) in [(&summary, &example), (&summary["usage"], &example["usage"])] {
+        let fields =
+            |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert_eq!(fields(real), fields(shown));
+        for field in fields(real) {
+            assert!(section.contains(&format!("`{field}`")), "{field}");
+        }
+    }
+    serde_json::from_value::<Receipt>(example["evidence"][0]["receipt"].clone()).unwrap();
+}
+
+#[test]
+fn the_examples_of_scripts_and_tasks_are_accepted() {
+    for name in ["events.md", "guide.md"] {
+        let page = page(name);
+        let blocks = page.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+        let scripts: Vec<&str> = blocks.filter(|block| block.contains("\"replay\":")).collect();
+        assert!(!scripts.is_empty(), "{name}");
+        for script in scripts {
+            Script::parse(script).unwrap();
+        }
+    }
+    let page = page("events.md");
+    let section = page.split("\n## ").find(|section| section.starts_with("The task file")).unwrap();
+    let example = section.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+    serde_json::from_str::<Task>(example).unwrap();
 }
 
 #[test]
