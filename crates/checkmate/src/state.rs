@@ -101,10 +101,35 @@ fn unreadable(path: &Path, error: &std::io::Error) -> CommandError {
     ))
 }
 
-/// Makes a name for a new run: its time and four random characters, so that names sort by age.
+/// Makes a name for a new run: its time, to about a millisecond, and two random characters. Names sort by age.
 pub fn new_run_id() -> RunId {
+    run_id(jiff::Timestamp::now(), fastrand::u32(..1024))
+}
+
+/// The last four characters are two digits of base 32 for the part of the second, and two for `random` below 1024.
+fn run_id(at: jiff::Timestamp, random: u32) -> RunId {
     const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-    let time = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).strftime("%Y%m%d-%H%M%S").to_string();
-    let random: String = (0..4).map(|_| char::from(LETTERS[fastrand::usize(..LETTERS.len())])).collect();
-    RunId::new(format!("{time}-{random}"))
+    let time = at.to_zoned(jiff::tz::TimeZone::UTC).strftime("%Y%m%d-%H%M%S").to_string();
+    let parts = at.subsec_nanosecond().unsigned_abs() / 976_563;
+    let digits = [parts / 32, parts % 32, random / 32 % 32, random % 32];
+    let tail: String = digits.iter().map(|digit| char::from(LETTERS[*digit as usize % 32])).collect();
+    RunId::new(format!("{time}-{tail}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_runs_sort_by_age_also_within_a_second() {
+        let start: jiff::Timestamp = "2026-11-21T23:53:05Z".parse().unwrap();
+        let at = |ms: i64| start + jiff::SignedDuration::from_millis(ms);
+        let ids = [at(0), at(2), at(500), at(999), at(1000)].map(|at| run_id(at, 1023));
+        assert_eq!(ids[0].as_str(), "20261121-235305-00zz");
+        assert_eq!(ids[3].as_str(), "20261121-235305-zyzz");
+        let mut sorted = ids.clone();
+        sorted.sort();
+        assert_eq!(sorted, ids);
+        assert!(run_id(at(2), 0) > run_id(at(0), 1023));
+    }
 }
