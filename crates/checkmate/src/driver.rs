@@ -8,7 +8,7 @@ mod perform;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use checkmate_machine::effect::Action;
+use checkmate_machine::effect::{Action, Question};
 use checkmate_machine::event::{Command, Event};
 use checkmate_machine::ids::{Role, TaskId};
 use checkmate_machine::notice::Notice;
@@ -85,6 +85,9 @@ pub async fn drive(
                 // What is sent and what is written down is the same text, without secrets.
                 call.prompt.user = redactor.text(&call.prompt.user);
                 journal.asked(&key.task, key.effect, key.part, call)?;
+            }
+            if matches!(action, Action::Ask(Question::Land)) {
+                watcher.propose(&run, &key.task);
             }
             let (performer, chunks) = (&performer, chunks.clone());
             in_flight.push(async move {

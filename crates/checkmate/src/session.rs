@@ -195,7 +195,8 @@ fn agents(shell: &Shell, script: Option<&str>) -> Result<Agents, CommandError> {
     Ok(Agents::live(settings, &environment)?)
 }
 
-fn agent_settings(settings: &RoleSettings) -> AgentSettings {
+/// Turns a role's settings into those of its agent.
+pub(crate) fn agent_settings(settings: &RoleSettings) -> AgentSettings {
     let mut agent = AgentSettings::new(settings.provider.clone(), settings.model.clone());
     agent.base_url.clone_from(&settings.base_url);
     agent.api_key_env.clone_from(&settings.api_key_env);

@@ -10,6 +10,7 @@ use crate::gate::paths;
 use crate::ids::Role;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, StoppedBy};
+use crate::patch;
 use crate::prompt;
 use crate::reply::{AnswerKind, BuilderReply, Problem, Reply, Shape};
 use crate::spec::Product;
@@ -186,6 +187,9 @@ impl Cycle {
             self.last_tests = Some(evidence);
             return self.ask_reviewer();
         }
+        if let Some(problem) = unexplained_dependencies(&reply) {
+            return self.send_back(Role::Builder, &called.text, vec![problem], Self::ask_builder);
+        }
         let patch = reply.patch.clone();
         self.reply = Some(reply);
         if let Some(stuck) = repeated {
@@ -291,6 +295,38 @@ impl Cycle {
         let limit = (self.spec.policy.context_summary_threshold as usize).max(200);
         self.summary = Some(Summary { turns, text: excerpt::head_and_tail(&text, limit) });
     }
+}
+
+/// Objects to a change of what the project depends on that the maker keeps silent about in `risks`.
+fn unexplained_dependencies(reply: &BuilderReply) -> Option<Problem> {
+    const MANIFESTS: [&str; 12] = [
+        "build.gradle",
+        "build.gradle.kts",
+        "cargo.toml",
+        "composer.json",
+        "gemfile",
+        "go.mod",
+        "package.json",
+        "pipfile",
+        "pom.xml",
+        "pyproject.toml",
+        "requirements.txt",
+        "setup.py",
+    ];
+    let patch = patch::parse(&reply.patch).ok()?;
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_lowercase();
+    let manifest = patch.paths().into_iter().find(|path| MANIFESTS.contains(&name(path).as_str()))?;
+    let explained = reply
+        .risks
+        .iter()
+        .map(|risk| risk.to_lowercase())
+        .any(|risk| risk.contains("depend") || risk.contains(&name(manifest)));
+    (!explained).then(|| {
+        Problem(format!(
+            "The patch changes `{manifest}`, but `risks` does not say why. Add no dependency unless the goal demands it; \
+             justify in `risks` what the project would depend on from now on, or say that no dependency changes."
+        ))
+    })
 }
 
 /// Returns the commands of a reply that are worth asking the gate about: each once.
