@@ -41,6 +41,8 @@ enum Step {
     /// Reading what the next prompt shows, and summarising history where it grew too long.
     Gathering,
     Building,
+    /// Running the baseline again, after it could not be run beside the builder's first call.
+    RunningBaseline(Called),
     ReadingForBuilder,
     AskingForBuilder(Vec<CommandLine>),
     Applying,
@@ -175,6 +177,7 @@ impl Cycle {
             }
             Command::Land { how } if self.waits_for_landing() => {
                 self.outcome = None;
+                self.rounds.landings = 0;
                 self.land(*how);
             }
             Command::Cancel { .. } | Command::Retry | Command::Land { .. } => {}
@@ -269,6 +272,7 @@ impl Cycle {
             Step::Preparing => self.on_prepared(answers),
             Step::Gathering => self.on_gathered(answers),
             Step::Building => self.on_built(answers),
+            Step::RunningBaseline(called) => self.on_baseline(called, answers),
             Step::ReadingForBuilder => self.on_read_for_builder(answers),
             Step::AskingForBuilder(commands) => self.on_asked_for_builder(commands, &answers),
             Step::Applying => self.on_applied(answers),
@@ -462,6 +466,7 @@ impl Cycle {
                     Step::Preparing
                     | Step::Gathering
                     | Step::Building
+                    | Step::RunningBaseline(_)
                     | Step::ReadingForBuilder
                     | Step::AskingForBuilder(_)
                     | Step::Applying

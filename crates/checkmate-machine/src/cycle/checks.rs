@@ -191,9 +191,12 @@ impl Cycle {
             Ended::TimedOut { .. } | Ended::Killed { .. } => self.on_red(format!(
                 "{reason} It ran to its end before the change, so the change makes it hang, crash or run too long."
             )),
-            Ended::NotStarted { .. } | Ended::Exited { .. } => self.end(Outcome::Error {
-                message: format!("{reason} It could be run before the change; mend it and go on with `checkmate resume`."),
-            }),
+            Ended::NotStarted { .. } | Ended::Exited { .. } => {
+                self.check(Vec::new());
+                self.end(Outcome::Error {
+                    message: format!("{reason} It could be run before the change; mend what it needs."),
+                });
+            }
         }
     }
 }

@@ -91,12 +91,7 @@ impl Cycle {
         self.status("The builder is working.");
         let mut parts = vec![self.call(Role::Builder, Purpose::Build)];
         if self.baseline.is_none() {
-            parts.push(Action::Check {
-                kind: CheckKind::Baseline,
-                command: self.spec.policy.test_command.clone(),
-                tree: self.base(),
-                overlay: None,
-            });
+            parts.push(self.baseline_check());
         }
         self.emit(Step::Building, parts);
     }
@@ -111,11 +106,35 @@ impl Cycle {
                 self.baseline = Some(receipt);
             }
         }
-        if let Some(reason) = self.unusable_baseline() {
-            return self.end(Outcome::Error { message: reason });
-        }
         if let Some(called) = called {
-            self.take_reply(&called);
+            self.with_baseline(called);
+        }
+    }
+
+    pub(super) fn on_baseline(&mut self, called: Called, answers: Vec<Answer>) {
+        if let Some(receipt) = answers.into_iter().find_map(Answer::ran) {
+            self.keep(CheckKind::Baseline, &receipt);
+            self.baseline = Some(receipt);
+        }
+        self.with_baseline(called);
+    }
+
+    /// Goes on with a reply once the baseline is known. A test command that cannot be run on the unchanged tree ends
+    /// the run with an error; a retry runs it again, and the paid reply is kept for then.
+    fn with_baseline(&mut self, called: Called) {
+        let Some(reason) = self.unusable_baseline() else { return self.take_reply(&called) };
+        let again = self.baseline_check();
+        self.baseline = None;
+        self.emit(Step::RunningBaseline(called), vec![again]);
+        self.end(Outcome::Error { message: reason });
+    }
+
+    fn baseline_check(&self) -> Action {
+        Action::Check {
+            kind: CheckKind::Baseline,
+            command: self.spec.policy.test_command.clone(),
+            tree: self.base(),
+            overlay: None,
         }
     }
 
