@@ -41,8 +41,6 @@ enum Step {
     /// Reading what the next prompt shows, and summarising history where it grew too long.
     Gathering,
     Building,
-    /// Running the baseline again, after it could not be run beside the builder's first call.
-    RunningBaseline(Called),
     ReadingForBuilder,
     AskingForBuilder(Vec<CommandLine>),
     Applying,
@@ -272,7 +270,6 @@ impl Cycle {
             Step::Preparing => self.on_prepared(answers),
             Step::Gathering => self.on_gathered(answers),
             Step::Building => self.on_built(answers),
-            Step::RunningBaseline(called) => self.on_baseline(called, answers),
             Step::ReadingForBuilder => self.on_read_for_builder(answers),
             Step::AskingForBuilder(commands) => self.on_asked_for_builder(commands, &answers),
             Step::Applying => self.on_applied(answers),
@@ -466,7 +463,6 @@ impl Cycle {
                     Step::Preparing
                     | Step::Gathering
                     | Step::Building
-                    | Step::RunningBaseline(_)
                     | Step::ReadingForBuilder
                     | Step::AskingForBuilder(_)
                     | Step::Applying

@@ -157,6 +157,10 @@ async fn conduct<'a>(
             }
             finished = flight.in_flight.next() => finished,
         };
+        // What an agent said comes before what follows from it.
+        while let Ok(chunk) = streamed.try_recv() {
+            watcher.chunk(&chunk.task, chunk.role, &redactor.text(&chunk.text));
+        }
         let Some((key, performed)) = finished else { return Ok(true) };
         flight.started.remove(&key);
         let Performed::Answer { answer, requests } = performed else { return Ok(false) };

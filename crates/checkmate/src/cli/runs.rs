@@ -29,7 +29,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
                 let goal =
                     contents.header.tasks.first().map(|task| task.spec.task.goal.clone()).unwrap_or_default();
                 match contents.replay(|_, _| {}) {
-                    Err(_) => ("made by other rules".to_owned(), 0, goal),
+                    Err(_) => ("of another version".to_owned(), 0, goal),
                     Ok(run) => {
                         let state = match run.outcome(&task) {
                             Some(Outcome::Approved { .. }) => "approved".to_owned(),
@@ -43,7 +43,8 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
             }
         };
         let goal: String = printable(goal.lines().next().unwrap_or_default()).chars().take(60).collect();
-        text.push_str(&format!("{id}  {state:<22} {turns} turns  {goal}\n"));
+        let turns = format!("{turns} {}", if turns == 1 { "turn" } else { "turns" });
+        text.push_str(&format!("{id}  {state:<22} {turns:<8}  {goal}\n"));
     }
     if text.is_empty() {
         anstream::eprintln!("This repository has no runs yet. Start one with `checkmate run \"GOAL\"`.");

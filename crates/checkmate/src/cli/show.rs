@@ -1,12 +1,12 @@
 //! `checkmate show`: what happened in a run and why.
 
-use checkmate_machine::event::{Answer, Event};
+use checkmate_machine::event::{Answer, Candidate, Event};
 use checkmate_machine::ids::TaskId;
 
 use super::{Place, print};
 use crate::error::CommandError;
 use crate::exit_code;
-use crate::journal::{self, Contents, Entry};
+use crate::journal::{self, Contents, Entry, JournalError};
 use crate::session::TASK;
 use crate::ui;
 
@@ -36,7 +36,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     }
     let task = TaskId::new(TASK);
     let mut story = String::new();
-    let run = contents.replay(|_, notices| {
+    let replayed = contents.replay(|_, notices| {
         for (_, notice) in notices {
             let text = ui::about(&notice);
             if !text.is_empty() {
@@ -44,16 +44,24 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
                 story.push('\n');
             }
         }
-    })?;
+    });
     if args.patch {
-        let candidate = run.cycle(&task).and_then(|cycle| cycle.candidate());
-        let Some(candidate) = candidate else {
+        let diff = match replayed {
+            Ok(run) => run.cycle(&task).and_then(|cycle| cycle.candidate()).map(|one| one.diff.clone()),
+            // Other rules cannot say which candidate stood last, but what was built last is there to be taken over.
+            Err(JournalError::Differs { .. }) => last_applied(&contents).map(|one| one.diff.clone()),
+            Err(error) => return Err(error.into()),
+        };
+        let Some(diff) = diff else {
             return Err(CommandError::usage(format!(
                 "The run {id} has no candidate: no patch could be applied."
             )));
         };
-        print(&candidate.diff);
-    } else if args.json {
+        print(&diff);
+        return Ok(exit_code::DONE);
+    }
+    let run = replayed?;
+    if args.json {
         let summary = ui::summary(&id, &run, &task);
         let text =
             serde_json::to_string_pretty(&summary).map_err(|error| CommandError::local(error.to_string()))?;
@@ -63,6 +71,19 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
         print(&ui::card(&id, &run, &task));
     }
     Ok(exit_code::DONE)
+}
+
+/// Returns what the last patch that could be placed made of the files.
+fn last_applied(contents: &Contents) -> Option<&Candidate> {
+    contents.records().filter_map(|record| applied(&record.event)).last()
+}
+
+fn applied(event: &Event) -> Option<&Candidate> {
+    if let Event::Answered { answer: Answer::Applied(candidate), .. } = event {
+        Some(candidate)
+    } else {
+        None
+    }
 }
 
 /// Returns every question and every answer of the agents in the order of the journal.

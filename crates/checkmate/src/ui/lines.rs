@@ -42,14 +42,16 @@ fn bold(text: &str) -> String {
 /// Returns a notice as the lines a person reads; empty for what another notice says already.
 pub fn about(notice: &Notice) -> String {
     match notice {
-        Notice::Status { message } => format!("  · {}", printable(message)),
+        Notice::Status { message } => {
+            format!("  · {}", printable_lines(message.trim_end()).replace('\n', "\n      "))
+        }
         Notice::TurnStarted { turn, of } => bold(&format!("turn {turn}/{of}")),
         Notice::BuilderReady { reply, .. } => builder(reply),
         Notice::PatchReady { patch, .. } => format!("  {} patch     {}", mark(true), stat(patch)),
         Notice::TestsOutput { check, receipt, .. } => ran(*check, receipt),
         Notice::ReviewReady { review, .. } => reviewed(review),
         Notice::DiagnosticRun { commands } => {
-            format!("  · the reviewer is unsure and asks for: {}", printable(&commands.join("; ")))
+            format!("  · reviewer  unsure, asks for: {}", printable(&commands.join("; ")))
         }
         Notice::ArbiterMode { issue } => {
             format!("  · arbiter   {}: {}", printable(&issue.issue_id), printable(&issue.issue.description))
@@ -80,7 +82,8 @@ pub fn about(notice: &Notice) -> String {
 }
 
 fn builder(reply: &BuilderReply) -> String {
-    let mut text = format!("  · builder   {}", printable(&reply.plan.join(" → ")));
+    let plan = if reply.plan.is_empty() { "gives no plan".to_owned() } else { reply.plan.join(" → ") };
+    let mut text = format!("  · builder   {}", printable(&plan));
     for (name, lines) in [("test", &reply.tests), ("risk", &reply.risks)] {
         for line in lines {
             let _ = write!(text, "\n      {name}: {}", printable(line));
