@@ -175,6 +175,7 @@ impl Cycle {
             }
             Command::Land { how } if self.waits_for_landing() => {
                 self.outcome = None;
+                self.rounds.landings = 0;
                 self.land(*how);
             }
             Command::Cancel { .. } | Command::Retry | Command::Land { .. } => {}

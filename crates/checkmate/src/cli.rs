@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand.
 
 mod apply;
+mod config;
 mod demo;
 mod driving;
 mod init;
@@ -39,6 +40,7 @@ enum Command {
     Run(run::Args),
     Demo(demo::Args),
     Init(init::Args),
+    Config(config::Args),
     Resume(resume::Args),
     Land(land::Args),
     Undo(undo::Args),
@@ -89,6 +91,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::main(&place, &args),
         Command::Demo(args) => demo::main(&args),
         Command::Init(args) => init::main(&place, &args),
+        Command::Config(args) => config::main(&place, &args),
         Command::Resume(args) => resume::main(&place, &args),
         Command::Land(args) => land::main(&place, &args),
         Command::Undo(args) => undo::main(&place, &args),

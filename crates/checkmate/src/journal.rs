@@ -5,22 +5,23 @@
 //! crash tore is the last one, was never acted on, and is cut off when the journal is opened again. The format is
 //! described in `docs/journal.md`.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use checkmate_machine::effect::{Action, Call, hash};
 use checkmate_machine::event::Event;
-use checkmate_machine::ids::{RunId, TaskId};
+use checkmate_machine::ids::{Role, RunId, TaskId};
 use checkmate_machine::outcome::Outcome;
 use checkmate_machine::run::{PlannedTask, Run};
 use checkmate_machine::spec::Spec;
 use serde::{Deserialize, Serialize};
 
-use crate::session::Shell;
+use crate::config::RoleSettings;
+use crate::error::CommandError;
+use crate::state::JOURNAL;
 
-/// The journal's name in the run's folder.
-pub const FILE: &str = "journal.jsonl";
 /// The version that this program writes, and the only one that it drives on.
 const VERSION: u32 = 1;
 /// A line longer than this is no line of ours.
@@ -45,6 +46,28 @@ pub struct Header {
     pub tasks: Vec<HeaderTask>,
     /// What the shell was told; holds names of environment variables, never their values.
     pub shell: Shell,
+}
+
+/// What the shell was told at the start of a run; pinned in the journal's header.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Shell {
+    /// The agents, by role; empty for scripted ones.
+    #[serde(default)]
+    pub roles: BTreeMap<Role, RoleSettings>,
+    /// Whether the agents are scripted.
+    #[serde(default)]
+    pub scripted: bool,
+    /// Paths that git does not track and a build needs, linked into the run's tree.
+    #[serde(default)]
+    pub link_paths: Vec<String>,
+    /// Names of environment variables that commands may see though they look like secrets.
+    #[serde(default)]
+    pub keep_env: Vec<String>,
+    /// The JUnit XML file that the test command writes.
+    #[serde(default)]
+    pub test_report: Option<String>,
+    /// The time limit of a command in seconds.
+    pub time_limit_s: u64,
 }
 
 /// A task in the header.
@@ -224,6 +247,12 @@ pub enum JournalError {
     },
 }
 
+impl From<JournalError> for CommandError {
+    fn from(error: JournalError) -> Self {
+        Self::local(error.to_string())
+    }
+}
+
 /// An open journal; holds the run's lock until it is dropped.
 #[derive(Debug)]
 pub struct Journal {
@@ -241,7 +270,7 @@ impl Journal {
     pub fn create(folder: &Path, header: &Header) -> Result<Self, JournalError> {
         std::fs::create_dir_all(folder).map_err(|source| io("make the folder", folder, source))?;
         let lock = lock(folder)?;
-        let path = folder.join(FILE);
+        let path = folder.join(JOURNAL);
         let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(|source| {
             if source.kind() == std::io::ErrorKind::AlreadyExists {
                 JournalError::Exists { path: path.clone() }
@@ -259,7 +288,7 @@ impl Journal {
     pub fn open(folder: &Path) -> Result<(Self, Contents), JournalError> {
         let lock = lock(folder)?;
         let contents = read(folder)?;
-        let path = folder.join(FILE);
+        let path = folder.join(JOURNAL);
         if contents.header.version != VERSION {
             return Err(JournalError::Version { path, found: contents.header.version });
         }
@@ -369,7 +398,7 @@ impl Contents {
 
 /// Reads a journal without a lock; a torn last line is left out.
 pub fn read(folder: &Path) -> Result<Contents, JournalError> {
-    let path = folder.join(FILE);
+    let path = folder.join(JOURNAL);
     let file = match File::open(&path) {
         Ok(file) => file,
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
@@ -423,7 +452,7 @@ fn call_hash(call: &Call) -> String {
 fn lock(folder: &Path) -> Result<File, JournalError> {
     let path = folder.join("lock");
     if !folder.is_dir() {
-        return Err(JournalError::Missing { path: folder.join(FILE) });
+        return Err(JournalError::Missing { path: folder.join(JOURNAL) });
     }
     let mut file = OpenOptions::new()
         .read(true)

@@ -9,12 +9,11 @@ use checkmate_machine::event::{Answer, Event, Failure, FailureKind};
 use checkmate_machine::ids::{Role, RunId, TaskId};
 use checkmate_machine::run::Run;
 use checkmate_machine::spec::Spec;
-use serde::{Deserialize, Serialize};
 
 use crate::agents::{AgentSettings, Agents, Script};
 use crate::config::RoleSettings;
 use crate::error::CommandError;
-use crate::journal::{Contents, Header, HeaderTask, Journal, JournalError};
+use crate::journal::{Contents, Header, HeaderTask, Journal, JournalError, Shell};
 use crate::process;
 use crate::redact::Redactor;
 use crate::state::{self, RunsFolder};
@@ -24,28 +23,6 @@ use crate::workspace::{Repository, Workspace, repository_key};
 pub const TASK: &str = "main";
 /// The scripted agents of a run, kept so that a resume does not depend on the user's file.
 const SCRIPT: &str = "script.json";
-
-/// What the shell was told at the start of a run; pinned in the journal's header.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Shell {
-    /// The agents, by role; empty for scripted ones.
-    #[serde(default)]
-    pub roles: BTreeMap<Role, RoleSettings>,
-    /// Whether the agents are scripted.
-    #[serde(default)]
-    pub scripted: bool,
-    /// Paths that git does not track and a build needs, linked into the run's tree.
-    #[serde(default)]
-    pub link_paths: Vec<String>,
-    /// Names of environment variables that commands may see though they look like secrets.
-    #[serde(default)]
-    pub keep_env: Vec<String>,
-    /// The JUnit XML file that the test command writes.
-    #[serde(default)]
-    pub test_report: Option<String>,
-    /// The time limit of a command in seconds.
-    pub time_limit_s: u64,
-}
 
 /// A repository with its runs.
 #[derive(Debug, Clone)]
@@ -195,7 +172,8 @@ fn agents(shell: &Shell, script: Option<&str>) -> Result<Agents, CommandError> {
     Ok(Agents::live(settings, &environment)?)
 }
 
-fn agent_settings(settings: &RoleSettings) -> AgentSettings {
+/// Turns a role's settings into those of its agent.
+pub(crate) fn agent_settings(settings: &RoleSettings) -> AgentSettings {
     let mut agent = AgentSettings::new(settings.provider.clone(), settings.model.clone());
     agent.base_url.clone_from(&settings.base_url);
     agent.api_key_env.clone_from(&settings.api_key_env);

@@ -15,6 +15,9 @@ use checkmate_machine::ids::RunId;
 
 use crate::error::CommandError;
 
+/// The journal's name in a run's folder; a run exists once it is there.
+pub const JOURNAL: &str = "journal.jsonl";
+
 /// The folder that holds the runs of one repository.
 #[derive(Debug, Clone)]
 pub struct RunsFolder {
@@ -58,7 +61,7 @@ impl RunsFolder {
         for entry in entries {
             let entry = entry.map_err(|error| unreadable(&self.path, &error))?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if entry.path().join(crate::journal::FILE).is_file() {
+            if entry.path().join(JOURNAL).is_file() {
                 runs.push(RunId::new(name));
             }
         }

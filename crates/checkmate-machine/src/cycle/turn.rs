@@ -10,6 +10,7 @@ use crate::gate::paths;
 use crate::ids::Role;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, StoppedBy};
+use crate::patch;
 use crate::prompt;
 use crate::reply::{AnswerKind, BuilderReply, Problem, Reply, Shape};
 use crate::spec::Product;
@@ -97,12 +98,7 @@ impl Cycle {
     fn building(&self) -> Vec<Action> {
         let mut parts = vec![self.call(Role::Builder, Purpose::Build)];
         if self.baseline.is_none() {
-            parts.push(Action::Check {
-                kind: CheckKind::Baseline,
-                command: self.spec.policy.test_command.clone(),
-                tree: self.base(),
-                overlay: None,
-            });
+            parts.push(self.baseline_check());
         }
         parts
     }
@@ -123,6 +119,15 @@ impl Cycle {
         }
         if let Some(called) = called {
             self.take_reply(&called);
+        }
+    }
+
+    fn baseline_check(&self) -> Action {
+        Action::Check {
+            kind: CheckKind::Baseline,
+            command: self.spec.policy.test_command.clone(),
+            tree: self.base(),
+            overlay: None,
         }
     }
 
@@ -204,6 +209,9 @@ impl Cycle {
             self.reply = Some(reply);
             self.last_tests = Some(evidence);
             return self.ask_reviewer();
+        }
+        if let Some(problem) = unexplained_dependencies(&reply) {
+            return self.send_back(Role::Builder, &called.text, vec![problem], Self::ask_builder);
         }
         let patch = reply.patch.clone();
         self.reply = Some(reply);
@@ -313,6 +321,38 @@ impl Cycle {
         let limit = (self.spec.policy.context_summary_threshold as usize).max(200);
         self.summary = Some(Summary { turns, text: excerpt::head_and_tail(&text, limit) });
     }
+}
+
+/// Objects to a change of what the project depends on that the maker keeps silent about in `risks`.
+fn unexplained_dependencies(reply: &BuilderReply) -> Option<Problem> {
+    const MANIFESTS: [&str; 12] = [
+        "build.gradle",
+        "build.gradle.kts",
+        "cargo.toml",
+        "composer.json",
+        "gemfile",
+        "go.mod",
+        "package.json",
+        "pipfile",
+        "pom.xml",
+        "pyproject.toml",
+        "requirements.txt",
+        "setup.py",
+    ];
+    let patch = patch::parse(&reply.patch).ok()?;
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_lowercase();
+    let manifest = patch.paths().into_iter().find(|path| MANIFESTS.contains(&name(path).as_str()))?;
+    let explained = reply
+        .risks
+        .iter()
+        .map(|risk| risk.to_lowercase())
+        .any(|risk| risk.contains("depend") || risk.contains(&name(manifest)));
+    (!explained).then(|| {
+        Problem(format!(
+            "The patch changes `{manifest}`, but `risks` does not say why. Add no dependency unless the goal demands it; \
+             justify in `risks` what the project would depend on from now on, or say that no dependency changes."
+        ))
+    })
 }
 
 /// Ends an agent's words like a sentence, so that another can follow.

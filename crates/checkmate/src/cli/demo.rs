@@ -10,7 +10,8 @@ use crate::config::{AgentKind, Config, Loaded};
 use crate::error::CommandError;
 use crate::exit_code;
 use crate::human::Human;
-use crate::session::{Project, Session, Shell};
+use crate::journal::Shell;
+use crate::session::{Project, Session};
 use crate::state::RunsFolder;
 use crate::workspace::Repository;
 

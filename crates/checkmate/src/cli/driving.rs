@@ -42,6 +42,9 @@ pub(super) fn drive(
     let drove = runtime.block_on(driver::drive(session, human, commands, &mut watcher));
     // A question at the terminal may still wait for a line; the program does not.
     runtime.shutdown_background();
+    if let (Err(error), Some(path)) = (&drove, &output.json) {
+        write_failure(path, Some(&id), "error", &error.to_string())?;
+    }
     match drove? {
         Drove::Over(outcome) => {
             if let Some(run) = watcher.finished() {

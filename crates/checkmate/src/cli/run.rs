@@ -9,7 +9,8 @@ use super::{Place, init, read};
 use crate::config::{AgentKind, Config, Loaded};
 use crate::error::CommandError;
 use crate::human::{self, Human};
-use crate::session::{Project, Session, Shell};
+use crate::journal::Shell;
+use crate::session::{Project, Session};
 
 /// Take a request through builder, checks and reviewer to a verdict that lands
 #[derive(Debug, clap::Args)]

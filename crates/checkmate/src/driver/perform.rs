@@ -13,8 +13,8 @@ use tokio::sync::{Mutex, mpsc};
 use super::Chunk;
 use crate::agents::Agents;
 use crate::human::Human;
+use crate::journal::Shell;
 use crate::process::{self, Cancel, Invocation, Limits};
-use crate::session::Shell;
 use crate::workspace::{Applied, LandAnswer, Workspace, WorkspaceError};
 
 /// What came of a part.

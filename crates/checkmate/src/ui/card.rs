@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 use checkmate_machine::ids::{RunId, TaskId};
 use checkmate_machine::outcome::{Outcome, StoppedBy};
 use checkmate_machine::run::Run;
+use checkmate_machine::verdict::Verdict;
 
 use super::lines::{printable, seconds};
 
@@ -27,10 +28,7 @@ pub fn card(id: &RunId, run: &Run, task: &TaskId) -> String {
     let turns = format!("{turns} {}", if turns == 1 { "turn" } else { "turns" });
     let mut text =
         format!("\n {style}{title}{style:#}  {goal}\n   {turns}{} · run {id}\n", cost(cycle.usage()));
-    for gate in cycle.verdict().into_iter().flat_map(|verdict| &verdict.gates) {
-        let sign = if gate.passed { "✓" } else { "✗" };
-        let _ = writeln!(text, "   {sign} {:<9} {}", gate.gate.name(), printable(&gate.message));
-    }
+    text.push_str(&gates(cycle.verdict()));
     let spent: u64 = cycle.receipts().iter().map(|(_, receipt)| receipt.duration_ms).sum();
     if !cycle.receipts().is_empty() {
         let count = cycle.receipts().len();
@@ -55,6 +53,35 @@ pub fn card(id: &RunId, run: &Run, task: &TaskId) -> String {
             let _ = writeln!(text, "   {}\n   checkmate resume {id} goes on from here", printable(&message));
         }
         None => {}
+    }
+    text
+}
+
+/// Returns an approved change with its verdict, for the person who decides whether it lands.
+pub(super) fn proposal(run: &Run, task: &TaskId) -> String {
+    let Some(cycle) = run.cycle(task) else { return String::new() };
+    let diff = cycle.candidate().map_or("", |candidate| candidate.diff.as_str());
+    let mut text = String::from("\n");
+    for line in diff.lines() {
+        let colour = match line.as_bytes().first() {
+            Some(b'+') => Some(AnsiColor::Green),
+            Some(b'-') => Some(AnsiColor::Red),
+            Some(b'@') => Some(AnsiColor::Cyan),
+            Some(_) | None => None,
+        };
+        let style = Style::new().fg_color(colour.map(Into::into));
+        let _ = writeln!(text, "{style}{}{style:#}", printable(line));
+    }
+    text.push('\n');
+    text.push_str(&gates(cycle.verdict()));
+    text
+}
+
+fn gates(verdict: Option<&Verdict>) -> String {
+    let mut text = String::new();
+    for gate in verdict.into_iter().flat_map(|verdict| &verdict.gates) {
+        let sign = if gate.passed { "✓" } else { "✗" };
+        let _ = writeln!(text, "   {sign} {:<9} {}", gate.gate.name(), printable(&gate.message));
     }
     text
 }

@@ -73,9 +73,11 @@ pub fn about(notice: &Notice) -> String {
             };
             format!("  · moderator {kind}: {}", printable(&decision.reasoning))
         }
-        Notice::Error { error } => format!("  {} {}", mark(false), printable(error)),
         // The verdict card at the end says these.
-        Notice::Verdict { .. } | Notice::CycleComplete { .. } | Notice::Outcome { .. } => String::new(),
+        Notice::Verdict { .. }
+        | Notice::CycleComplete { .. }
+        | Notice::Outcome { .. }
+        | Notice::Error { .. } => String::new(),
     }
 }
 

@@ -119,11 +119,11 @@ fn javascript() {
 fn python() {
     check(
         &["pyproject.toml=[tool.pytest.ini_options]", "app/main.py", "tests/test_a.py"],
-        "pytest",
+        "python3 -m pytest",
         &["app/**", "tests/**"],
     );
-    check(&["app.py", "test_app.py=import pytest\n"], "pytest", &["*.py", "tests/**"]);
-    check(&["app.py", "tests/test_a.py=from app import f"], "pytest", &["*.py", "tests/**"]);
+    check(&["app.py", "test_app.py=import pytest\n"], "python3 -m pytest", &["*.py", "tests/**"]);
+    check(&["app.py", "tests/test_a.py=from app import f"], "python3 -m pytest", &["*.py", "tests/**"]);
     check(
         &["app.py", "tests/test_a.py=import os, unittest\nimport unittest\n"],
         "python3 -m unittest discover -s tests",
