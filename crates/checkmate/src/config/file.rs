@@ -93,8 +93,7 @@ pub(super) struct File {
     /// Who writes probes from the goal alone: nobody, the reviewer's model, or a model of its own.
     pub(super) examiner: Option<Examiner>,
     /// Which gates of evidence are used, by name.
-    #[expect(dead_code, reason = "it is only checked until there are gates to switch")]
-    evidence: Option<BTreeMap<String, EvidenceLevel>>,
+    pub(super) evidence: Option<BTreeMap<String, EvidenceLevel>>,
     /// The most that a run may use.
     pub(super) budget: Option<Limited>,
     /// Whether commands are confined to the run's tree.

@@ -248,7 +248,10 @@ impl Resolver<'_> {
         let examiner = !matches!(file.examiner, None | Some(Examiner::Switch(false)));
         let budget = !matches!(file.budget, None | Some(Limited::Off(_)));
         let sandbox = file.sandbox.is_some_and(super::file::Toggle::is_on);
-        for (key, on) in [("examiner", examiner), ("budget", budget), ("sandbox", sandbox)] {
+        let evidence = file.evidence.as_ref().is_some_and(|gates| !gates.is_empty());
+        for (key, on) in
+            [("examiner", examiner), ("budget", budget), ("sandbox", sandbox), ("evidence", evidence)]
+        {
             if on {
                 self.warn(key, format!("`{key}` has no effect yet in this version."));
             }

@@ -175,6 +175,7 @@ fn rules_beyond_the_shape_of_a_value() {
              variable that `api_key_env` names.",
         ),
         (r#""examiner": true"#, "f:1:2: `examiner` has no effect yet in this version."),
+        (r#""evidence": {"mutation": "on"}"#, "f:1:2: `evidence` has no effect yet in this version."),
         (r#""sandbox": "on""#, "f:1:2: `sandbox` has no effect yet in this version."),
         (r#""budget": {"max_usd": 1.5}"#, "f:1:2: `budget` has no effect yet in this version."),
         (
