@@ -9,7 +9,7 @@ use crate::excerpt;
 use crate::gate::paths;
 use crate::ids::Role;
 use crate::notice::Notice;
-use crate::outcome::{Outcome, StoppedBy};
+use crate::outcome::StoppedBy;
 use crate::prompt;
 use crate::reply::{AnswerKind, BuilderReply, Problem, Reply, Shape};
 use crate::spec::Product;
@@ -32,6 +32,8 @@ impl Cycle {
         self.baseline = None;
         self.candidate = None;
         self.evidence = None;
+        self.verdict = None;
+        self.settled_by.clear();
         self.begin_turn();
     }
 
@@ -111,11 +113,19 @@ impl Cycle {
             }
         }
         if let Some(reason) = self.unusable_baseline() {
-            return self.end(Outcome::Error { message: reason });
+            return self.wait_for_baseline(called, reason);
         }
         if let Some(called) = called {
             self.take_reply(&called);
         }
+    }
+
+    /// Ends the run with an error from which `Retry` runs the baseline again; the maker's reply is kept.
+    fn wait_for_baseline(&mut self, called: Option<Called>, reason: String) {
+        self.baseline = None;
+        self.ask_builder();
+        self.answers.extend(called.map(|called| (0, Answer::Called(called))));
+        self.fail(1, reason);
     }
 
     pub(super) fn on_read_for_builder(&mut self, answers: Vec<Answer>) {
@@ -131,7 +141,8 @@ impl Cycle {
             Signal::Infra { reason } => Some(format!(
                 "{reason} This happened on the tree before any change, so no candidate could be judged. Mend \
                  `test_command` in .dualagent.json or what it needs (`link_paths` brings in what git does not track), \
-                 then start again."
+                 then go on with \
+                 `checkmate resume`."
             )),
             Signal::Pass { .. } | Signal::Fail | Signal::Absent | Signal::Flaky => None,
         }
