@@ -206,6 +206,9 @@ impl Watch {
         if cycle.findings().all().iter().any(|finding| matches!(finding.status, Status::Confirmed { .. })) {
             return Err("a change lands over a confirmed finding".into());
         }
+        if self.moderated.is_empty() && !cycle.findings().standing(self.policy.strictness).is_empty() {
+            return Err("a change lands over an open finding that no moderator settled".into());
+        }
         let Some(trees) = trees else { return Ok(()) };
         let files = trees.files(tree);
         match self.arbiter_tests.iter().find(|(path, text)| files.get(*path) != Some(*text)) {
