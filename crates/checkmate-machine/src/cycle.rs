@@ -60,14 +60,18 @@ enum Step {
 }
 
 /// One maker, one checker, one goal.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cycle {
     spec: Spec,
     step: Step,
     effect: Option<Effect>,
     answers: BTreeMap<u32, Answer>,
     failures: u32,
+    /// The part whose failure ended the run; until `Retry` nothing is taken for it.
+    failed: Option<u32>,
     effects: u32,
+    /// How often the outstanding question was sent back before.
+    attempts: u32,
     turn: u32,
     prepared: Option<Prepared>,
     baseline: Option<Receipt>,
@@ -77,6 +81,8 @@ pub struct Cycle {
     last_tests: Option<Receipt>,
     receipts: Vec<(CheckKind, Receipt)>,
     findings: Findings,
+    /// The files of the tests that settled a finding; they stay in the change as they are.
+    settled_by: BTreeSet<String>,
     extra_tests: Vec<ExtraTest>,
     turns: Vec<TurnRecord>,
     summary: Option<record::Summary>,
@@ -107,7 +113,9 @@ impl Cycle {
             effect: None,
             answers: BTreeMap::new(),
             failures: 0,
+            failed: None,
             effects: 0,
+            attempts: 0,
             turn: 0,
             prepared: None,
             baseline: None,
@@ -116,6 +124,7 @@ impl Cycle {
             last_tests: None,
             receipts: Vec::new(),
             findings: Findings::default(),
+            settled_by: BTreeSet::new(),
             extra_tests: Vec::new(),
             turns: Vec::new(),
             summary: None,
@@ -171,6 +180,7 @@ impl Cycle {
             }
             Command::Retry if matches!(self.outcome, Some(Outcome::Error { .. })) => {
                 self.outcome = None;
+                self.failed = None;
                 self.failures = 0;
             }
             Command::Land { how } if self.waits_for_landing() => {
@@ -201,7 +211,8 @@ impl Cycle {
             None | Some(Outcome::Error { .. }) => {}
             Some(Outcome::Approved { .. } | Outcome::NotApproved { .. }) => return None,
         }
-        let pending = self.effect.as_ref().filter(|pending| pending.id == effect)?;
+        let pending =
+            self.effect.as_ref().filter(|pending| pending.id == effect && self.failed != Some(part))?;
         pending.parts.get(part as usize).filter(|_| !self.answers.contains_key(&part))
     }
 
@@ -291,6 +302,9 @@ impl Cycle {
         self.effects += 1;
         self.step = step;
         self.failures = 0;
+        self.failed = None;
+        let attempts = parts.iter().map(|part| if let Action::Call(call) = part { call.attempt } else { 0 });
+        self.attempts = attempts.max().unwrap_or(0);
         self.answers.clear();
         self.effect = Some(Effect { id: self.effects, parts });
     }
@@ -347,9 +361,15 @@ impl Cycle {
                 self.end(Outcome::unusable(role, std::slice::from_ref(&failure.message)));
             }
             (FailureKind::Refusal | FailureKind::Provider | FailureKind::Local | FailureKind::Account, _) => {
-                self.end(Outcome::Error { message: failure.message.clone() });
+                self.fail(part, failure.message.clone());
             }
         }
+    }
+
+    /// Ends the run with an error at a part of the outstanding effect; `Retry` asks for the part again.
+    fn fail(&mut self, part: u32, message: String) {
+        self.failed = Some(part);
+        self.end(Outcome::Error { message });
     }
 
     /// Asks an agent, alone or beside other parts.
@@ -386,7 +406,7 @@ impl Cycle {
 
     /// Sends a reply back with its problems.
     fn send_back(&mut self, role: Role, text: &str, problems: Vec<Problem>, again: impl FnOnce(&mut Self)) {
-        let attempt = self.correction.as_ref().map_or(0, |correction| correction.attempt) + 1;
+        let attempt = self.attempts + 1;
         let problems: Vec<String> = problems.into_iter().map(|Problem(text)| text).collect();
         if attempt > CORRECTIONS {
             self.correction = None;
@@ -413,7 +433,9 @@ impl Cycle {
     }
 
     fn stop(&mut self, stopped_by: StoppedBy, reason: impl Into<String>) {
-        self.end(Outcome::NotApproved { stopped_by, reason: reason.into() });
+        // An agent's words may end it.
+        let reason = reason.into().trim().to_owned();
+        self.end(Outcome::NotApproved { stopped_by, reason });
     }
 
     fn end(&mut self, outcome: Outcome) {

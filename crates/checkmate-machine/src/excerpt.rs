@@ -26,6 +26,25 @@ pub fn head_and_tail(text: &str, budget: usize) -> String {
     )
 }
 
+/// Returns a text as one line of at most `most` characters: what could end a line or act on a terminal is escaped.
+///
+/// For names and sentences of others that stand outside of a fence.
+pub fn line(text: &str, most: usize) -> String {
+    let mut line = String::new();
+    for (count, c) in text.trim().chars().enumerate() {
+        if count >= most {
+            line.push('…');
+            break;
+        }
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+            line.extend(c.escape_default());
+        } else {
+            line.push(c);
+        }
+    }
+    line
+}
+
 fn first_lines(text: &str, bytes: usize) -> &str {
     let end = floor_boundary(text, bytes);
     match text[..end].rfind('\n') {
@@ -74,6 +93,12 @@ mod tests {
         assert!(short.starts_with("line 0\nline 1\n"), "{short}");
         assert!(short.ends_with("line 998\nline 999\n"), "{short}");
         assert!(short.contains("lines, "), "{short}");
+    }
+
+    #[test]
+    fn a_line_is_one_line() {
+        assert_eq!(line(" a\r\n## b\u{2028}c\u{85} ", 99), "a\\r\\n## b\\u{2028}c");
+        assert_eq!(line("äöü", 2), "äö…");
     }
 
     #[test]

@@ -6,8 +6,12 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::excerpt;
 use crate::reply::{Category, FindingAnswer, Issue, Severity};
 use crate::spec::Strictness;
+
+/// Characters of a finding's name.
+const NAME: usize = 80;
 
 /// A finding and its history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -239,9 +243,7 @@ impl Findings {
 
     fn recognise(&self, issue: &Issue, seen: &BTreeSet<usize>) -> Option<usize> {
         let free = |at: &usize| !seen.contains(at);
-        let by_id = issue
-            .issue_id
-            .as_deref()
+        let by_id = name(issue)
             .and_then(|id| self.all.iter().position(|finding| finding.id == id))
             .filter(free)
             .filter(|at| match self.all[*at].status {
@@ -253,10 +255,7 @@ impl Findings {
     }
 
     fn add(&mut self, issue: &Issue) -> usize {
-        let wish = match issue.issue_id.as_deref().map(str::trim) {
-            Some(id) if !id.is_empty() => id.to_owned(),
-            Some(_) | None => format!("issue-{}", self.all.len() + 1),
-        };
+        let wish = name(issue).unwrap_or_else(|| format!("issue-{}", self.all.len() + 1));
         let id = (1..)
             .map(|n| if n == 1 { wish.clone() } else { format!("{wish}-{n}") })
             .find(|id| self.get(id).is_none())
@@ -272,6 +271,12 @@ impl Findings {
         });
         self.all.len() - 1
     }
+}
+
+/// Returns the checker's name for an issue in a form that can stand in a line of a prompt.
+fn name(issue: &Issue) -> Option<String> {
+    let name = excerpt::line(issue.issue_id.as_deref()?, NAME);
+    (!name.is_empty()).then_some(name)
 }
 
 /// Tells whether two wordings make the same claim: mostly the same words, or some of them and the same way to verify.

@@ -18,7 +18,7 @@ use crate::reply::{BuilderReply, Review, Shape};
 use crate::spec::{Product, PromptText, Spec, Strictness};
 
 pub use self::map::{languages, named_paths};
-pub use self::sections::{history, is_about, receipt, turn_end};
+pub use self::sections::{history, is_about, receipt, refusal, turn_end};
 pub use crate::effect::Prompt;
 
 /// A reply that went back, with its problems.

@@ -36,7 +36,7 @@ pub struct Pending<'a> {
 }
 
 /// The state of a run: a pure function of its tasks and its events.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     schedule: Schedule,
     specs: BTreeMap<TaskId, Spec>,

@@ -57,7 +57,7 @@ pub enum Standing {
 }
 
 /// A graph of tasks with what has happened to each.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
     nodes: BTreeMap<TaskId, (Node, Standing)>,
     /// The order in which the nodes were given; ties are broken by it.
@@ -114,6 +114,11 @@ impl Schedule {
             return Vec::new();
         }
         self.set(id, Standing::Failed);
+        self.block()
+    }
+
+    /// Blocks every waiting task that a failed one keeps from starting, and returns them.
+    fn block(&mut self) -> Vec<TaskId> {
         let mut blocked = Vec::new();
         // Transitive: a blocked task blocks its own dependents. Every pass blocks at least one more, so it ends.
         loop {
@@ -151,9 +156,16 @@ impl Schedule {
         })
     }
 
-    /// Opens a task that ended again, for example because a person lands what was approved.
+    /// Opens a task that ended again, for example because a person lands what was approved; what only its failure
+    /// blocked waits for it again. It needs no free slot: a person asked for it.
     pub(crate) fn reopen(&mut self, id: &TaskId) {
         self.set(id, Standing::Running);
+        for (_, standing) in self.nodes.values_mut() {
+            if *standing == Standing::Blocked {
+                *standing = Standing::Waiting;
+            }
+        }
+        self.block();
     }
 
     fn count(&self, wanted: Standing) -> usize {

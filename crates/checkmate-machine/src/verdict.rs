@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::{self, Receipt, Signal, Standing};
+use crate::excerpt;
 use crate::finding::{Finding, Status, Weight};
 use crate::ids::TreeId;
 use crate::spec::Policy;
@@ -159,7 +160,8 @@ fn tests_gate(case: &Case<'_>) -> Gate {
 pub fn red_message(receipt: &Receipt) -> String {
     match &receipt.report {
         Some(report) if !report.failing.is_empty() => {
-            let shown: Vec<&str> = report.failing.iter().take(5).map(String::as_str).collect();
+            let shown: Vec<String> =
+                report.failing.iter().take(5).map(|name| excerpt::line(name, 200)).collect();
             let more = report.failing.len() - shown.len();
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             format!(
@@ -169,8 +171,12 @@ pub fn red_message(receipt: &Receipt) -> String {
                 shown.join(", ")
             )
         }
+        Some(report) if report.failed == 0 && report.errors == 0 => format!(
+            "`{}` ended with an error, though no test failed; its output says why.",
+            excerpt::line(&receipt.command(), 200)
+        ),
         Some(report) => format!("{} failed and {} could not be loaded.", report.failed, report.errors),
-        None => format!("`{}` ended with an error.", receipt.command()),
+        None => format!("`{}` ended with an error.", excerpt::line(&receipt.command(), 200)),
     }
 }
 

@@ -8,8 +8,8 @@
 use super::record::TurnEnd;
 use super::{Cycle, Step};
 use crate::effect::{Action, CheckKind, Overlay, Purpose};
-use crate::event::{Answer, Candidate, ChangeKind};
-use crate::evidence::{Receipt, Signal};
+use crate::event::{Answer, Candidate};
+use crate::evidence::{self, Receipt, Signal, Standing};
 use crate::finding::Status;
 use crate::gate::paths::Allowlist;
 use crate::ids::Role;
@@ -132,16 +132,10 @@ impl Cycle {
             }
         };
         let known = |path: &str| {
-            let candidate = self.candidate.iter().flat_map(|candidate| &candidate.changes);
-            let changed =
-                candidate.filter(|change| change.path == path).map(|change| change.kind).next_back();
-            match changed {
-                Some(ChangeKind::Added | ChangeKind::Modified) => true,
-                Some(ChangeKind::Deleted) => false,
-                None => {
-                    self.prepared.iter().flat_map(|prepared| &prepared.files).any(|file| file.path == path)
-                }
-            }
+            // What the change deleted counts too: a test that brings it back would undo a part of the change.
+            let mut changed = self.candidate.iter().flat_map(|candidate| &candidate.changes);
+            let mut prepared = self.prepared.iter().flat_map(|prepared| &prepared.files);
+            changed.any(|change| change.path == path) || prepared.any(|file| file.path == path)
         };
         let existing = patch.paths().into_iter().find(|path| known(path))?;
         Some(format!("The test has to come in new files only, but the patch edits {existing}."))
@@ -211,6 +205,7 @@ impl Cycle {
         };
         let tests = self.test_files(candidate);
         self.tell(subject, passed, outcome, &explanation);
+        self.settled_by.extend(tests.iter().cloned());
         self.candidate = Some(candidate.clone());
         self.last_tests = Some(after.clone());
         let confirmed = outcome == ArbiterOutcome::BugConfirmed;
@@ -254,6 +249,21 @@ impl Cycle {
         });
     }
 
+    /// Names the tests that settled a finding and are not in a new candidate as they were: without its test a
+    /// confirmed finding would look mended.
+    pub(super) fn lost_tests(&self, new: &Candidate) -> Vec<String> {
+        let Some(old) = &self.candidate else { return Vec::new() };
+        self.settled_by
+            .iter()
+            .filter(|path| part_of(&old.diff, path) != part_of(&new.diff, path))
+            .map(|path| {
+                format!(
+                    "The test {path} settled a finding and has to stay as it is; change the code instead."
+                )
+            })
+            .collect()
+    }
+
     /// Names the files that a candidate with the arbiter's test has beyond the candidate under review.
     fn test_files(&self, with_test: &Candidate) -> Vec<String> {
         let old: Vec<&str> = self
@@ -269,6 +279,17 @@ impl Cycle {
             .filter(|path| !old.contains(&path.as_str()))
             .collect()
     }
+}
+
+/// Returns what a diff in git's form says about one path, without the header's hashes.
+fn part_of<'a>(diff: &'a str, path: &str) -> Vec<&'a str> {
+    let head = format!("diff --git a/{path} b/{path}");
+    diff.lines()
+        .skip_while(|line| *line != head)
+        .skip(1)
+        .take_while(|line| !line.starts_with("diff --git "))
+        .filter(|line| !line.starts_with("index "))
+        .collect()
 }
 
 fn passed(receipt: &Receipt) -> bool {
@@ -314,6 +335,13 @@ fn settle(
         Signal::Fail if failed(Some(after)) > failed(green) => {
             (BugConfirmed, "The test that states the claim is red on the candidate.".into())
         }
+        Signal::Fail if evidence::standing(after, baseline) == Standing::Red => (
+            TestInvalid,
+            format!(
+                "With the test in place `{}` ends with an error, though no further test fails.",
+                after.command()
+            ),
+        ),
         Signal::Fail | Signal::Pass { .. } => {
             let old_ran = before.tests_ran().unwrap_or(0);
             let base_ran = ran(baseline).unwrap_or(0);

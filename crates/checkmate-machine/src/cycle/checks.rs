@@ -11,12 +11,13 @@ use crate::gate::commands::{self, CommandVerdict};
 use crate::gate::paths::Allowlist;
 use crate::ids::Role;
 use crate::notice::Notice;
-use crate::outcome::Outcome;
 use crate::spec::{Product, ReviewMode};
 use crate::verdict::{self, ReviewState};
 
 /// How often a check that could not be run is run again in one turn.
 const CHECKS: u32 = 1;
+/// How many commands one reply may name.
+pub(super) const COMMANDS: usize = 10;
 
 impl Cycle {
     pub(super) fn on_applied(&mut self, answers: Vec<Answer>) {
@@ -28,7 +29,8 @@ impl Cycle {
             }
             Some(_) | None => return,
         };
-        let refusals = self.not_allowed(&candidate);
+        let mut refusals = self.not_allowed(&candidate);
+        refusals.extend(self.lost_tests(&candidate));
         if !refusals.is_empty() {
             self.status(format!("The change was refused: {}", refusals.join(" ")));
             return self.end_turn(TurnEnd::NotAllowed(refusals));
@@ -43,6 +45,7 @@ impl Cycle {
         self.candidate = Some(candidate);
         self.evidence = None;
         self.review = None;
+        self.verdict = None;
         if let Some(stuck) = repeated {
             return self.stuck(stuck);
         }
@@ -69,7 +72,11 @@ impl Cycle {
     fn gate_builder_commands(&mut self) {
         let lines = self.reply.as_ref().map(|reply| reply.run.clone()).unwrap_or_default();
         let (mut allowed, mut asked) = (Vec::new(), Vec::new());
-        for line in distinct(&lines) {
+        let lines = distinct(&lines);
+        if lines.len() > COMMANDS {
+            self.refuse(too_many_commands(lines.len()));
+        }
+        for line in lines.into_iter().take(COMMANDS) {
             match commands::judge(line, &self.spec.policy) {
                 CommandVerdict::TestCommand => {}
                 CommandVerdict::Allow(command) => allowed.push(command),
@@ -198,11 +205,12 @@ impl Cycle {
             Ended::NotStarted { .. } | Ended::Exited { .. } => {
                 // Outstanding again, for whoever mends this machine and resumes.
                 self.emit_check(Vec::new());
-                self.end(Outcome::Error {
-                    message: format!(
+                self.fail(
+                    0,
+                    format!(
                         "{reason} It could be run before the change. Provide what it lacks and go on with `checkmate resume`."
                     ),
-                });
+                );
             }
         }
     }
@@ -213,6 +221,11 @@ impl Answer {
     pub(super) fn ran(self) -> Option<Receipt> {
         if let Answer::Ran(receipt) = self { Some(receipt) } else { None }
     }
+}
+
+/// Tells an agent that it asked for more commands than are run at once.
+pub(super) fn too_many_commands(asked: usize) -> String {
+    format!("Refused: {asked} commands at once are too many; only the first {COMMANDS} were looked at.")
 }
 
 /// Splits off the last `n` items.

@@ -79,6 +79,11 @@ impl Cycle {
         self.keep(CheckKind::Merged, &tests);
         self.keep(CheckKind::Baseline, &baseline);
         let standing = evidence::standing(&tests, Some(&baseline));
+        if let Standing::Infra(reason) = &standing {
+            // What is verified stays the candidate: landing it again finds the user's tree moved again.
+            return self
+                .not_landed(&format!("Approved, but the merged tree could not be verified. {reason}"));
+        }
         if let Some(prepared) = &mut self.prepared {
             prepared.base = target;
         }
@@ -91,10 +96,8 @@ impl Cycle {
                 self.evidence = Some(tests);
                 self.land(self.landing.unwrap_or(self.spec.policy.land.landing()));
             }
-            Standing::Infra(reason) => {
-                self.not_landed(&format!("Approved, but the merged tree could not be verified. {reason}"))
-            }
-            Standing::Red | Standing::Absent | Standing::Flaky => {
+            Standing::Red | Standing::Absent | Standing::Flaky | Standing::Infra(_) => {
+                self.verdict = None;
                 let red = verdict::red_message(&tests);
                 self.did_not_land(
                     format!("Merged with the user's later edits, the tests are red: {red}"),

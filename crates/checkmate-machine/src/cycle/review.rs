@@ -1,6 +1,6 @@
 //! The checker's half of a turn: its review, its questions, and what follows from either.
 
-use super::checks::{refused_by_a_person, said, split_tail};
+use super::checks::{COMMANDS, refused_by_a_person, said, split_tail, too_many_commands};
 use super::record::{ExtraTest, TurnEnd};
 use super::turn::{distinct, sentence};
 use super::{Cycle, Step};
@@ -11,15 +11,13 @@ use crate::evidence::Receipt;
 use crate::gate::commands::{self, CommandVerdict};
 use crate::ids::{Role, TreeId};
 use crate::notice::Notice;
-use crate::outcome::{Outcome, StoppedBy};
+use crate::outcome::StoppedBy;
 use crate::prompt;
 use crate::reply::{BlockReason, Problem, Reply, Review, ReviewVerdict, Shape};
 use crate::verdict::{self, Case, Decision, ReviewState};
 
 /// How often an uncertain checker may ask for commands in one turn.
 const DIAGNOSTICS: u32 = 3;
-/// How many commands one question may name.
-const COMMANDS: usize = 10;
 
 /// The commands of an uncertain checker.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +69,9 @@ impl Cycle {
         self.notices.push(Notice::ReviewReady { review: Box::new(review.clone()), turn: self.turn });
         self.findings.review(&review.issues, self.turn);
         for text in &review.extra_tests {
-            if self.extra_tests.iter().all(|known| !prompt::is_about(&known.text, text)) {
+            // Equal words only: "a test for zero" is no other name for "a test for one".
+            let words = |text: &str| text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
+            if self.extra_tests.iter().all(|known| words(&known.text) != words(text)) {
                 let id = format!("test-{}", self.extra_tests.len() + 1);
                 self.extra_tests.push(ExtraTest { id, text: text.clone(), answer: None });
             }
@@ -164,7 +164,11 @@ impl Cycle {
         self.notices.push(Notice::DiagnosticRun { commands: review.diagnostics_needed.clone() });
         let mut diagnostics = Diagnostics { allowed: Vec::new(), refused: Vec::new() };
         let mut asked = Vec::new();
-        for line in distinct(&review.diagnostics_needed).into_iter().take(COMMANDS) {
+        let lines = distinct(&review.diagnostics_needed);
+        if lines.len() > COMMANDS {
+            diagnostics.refused.push(too_many_commands(lines.len()));
+        }
+        for line in lines.into_iter().take(COMMANDS) {
             match commands::judge(line, &self.spec.policy) {
                 CommandVerdict::TestCommand => {
                     diagnostics.allowed.push(self.spec.policy.test_command.clone())
@@ -228,7 +232,7 @@ impl Cycle {
         for refusal in &diagnostics.refused {
             // The agent sees the command above the refusal; for a person the refusal names it.
             self.status(refusal.split_once('\n').map_or(&**refusal, |(_, reason)| reason));
-            self.diagnostics.push(refusal.clone());
+            self.diagnostics.push(prompt::refusal(refusal));
         }
         self.ask_reviewer();
     }
@@ -263,7 +267,7 @@ impl Cycle {
     /// Ends a run whose replies led nowhere.
     pub(super) fn stop_with(&mut self, stopped_by: StoppedBy, reason: String) {
         self.judge_for_the_record();
-        self.end(Outcome::NotApproved { stopped_by, reason });
+        self.stop(stopped_by, reason);
     }
 }
 

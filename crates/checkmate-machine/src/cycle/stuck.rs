@@ -64,7 +64,8 @@ impl Memory {
         if let Some((turn, _)) = self.patches.iter().find(|(_, old)| *old == normalised) {
             return Some(Stuck::circle(format!("The builder sent the same patch as in turn {turn}.")));
         }
-        let latest = self.latest.as_ref()?;
+        // Renames change no line, so they are not alike for that.
+        let latest = self.latest.as_ref().filter(|_| !lines.is_empty())?;
         let old: Vec<&str> = latest.iter().map(String::as_str).collect();
         let new: Vec<&str> = lines.iter().map(String::as_str).collect();
         let ratio = TextDiff::from_slices(&old, &new).ratio();
@@ -189,6 +190,12 @@ impl Cycle {
 
     /// The moderator settles taste; the verdict still needs green evidence on the very candidate.
     fn accept_builder(&mut self, stuck: &Stuck, reasoning: &str) {
+        if self.present_tree() == self.base() {
+            return self.stop(
+                stuck.rule,
+                format!("{} The moderator sides with the builder ({reasoning}), but nothing is left of the change.", stuck.reason),
+            );
+        }
         if self.judge(ReviewState::Moderated).decision == Decision::Approved {
             return self.begin_landing();
         }

@@ -9,7 +9,7 @@ use crate::excerpt;
 use crate::gate::paths;
 use crate::ids::Role;
 use crate::notice::Notice;
-use crate::outcome::{Outcome, StoppedBy};
+use crate::outcome::StoppedBy;
 use crate::patch;
 use crate::prompt;
 use crate::reply::{AnswerKind, BuilderReply, Problem, Reply, Shape};
@@ -34,6 +34,8 @@ impl Cycle {
         self.baseline = None;
         self.candidate = None;
         self.evidence = None;
+        self.verdict = None;
+        self.settled_by.clear();
         self.begin_turn();
     }
 
@@ -105,7 +107,7 @@ impl Cycle {
 
     pub(super) fn on_built(&mut self, answers: Vec<Answer>) {
         let mut called = None;
-        for answer in answers.clone() {
+        for answer in answers {
             if let Answer::Called(reply) = answer {
                 called = Some(reply);
             } else if let Answer::Ran(receipt) = answer {
@@ -114,8 +116,7 @@ impl Cycle {
             }
         }
         if let Some(reason) = self.unusable_baseline() {
-            self.run_baseline_again(answers);
-            return self.end(Outcome::Error { message: reason });
+            return self.wait_for_baseline(called, reason);
         }
         if let Some(called) = called {
             self.take_reply(&called);
@@ -131,21 +132,20 @@ impl Cycle {
         }
     }
 
+    /// Ends the run with an error from which `Retry` runs the baseline again; the maker's reply is kept.
+    fn wait_for_baseline(&mut self, called: Option<Called>, reason: String) {
+        self.baseline = None;
+        let parts = self.building();
+        self.emit(Step::Building, parts);
+        self.answers.extend(called.map(|called| (0, Answer::Called(called))));
+        self.fail(1, reason);
+    }
+
     pub(super) fn on_read_for_builder(&mut self, answers: Vec<Answer>) {
         if let Some(Answer::Files { files }) = answers.into_iter().next() {
             self.show(files);
         }
         self.ask_builder();
-    }
-
-    /// Makes the baseline outstanding once more, for whoever mends this machine and resumes; the reply beside it stays
-    /// paid for.
-    fn run_baseline_again(&mut self, answers: Vec<Answer>) {
-        self.baseline = None;
-        let parts = self.building();
-        let check = parts.len() - 1;
-        self.emit(Step::Building, parts);
-        self.answers = (0..).zip(answers).filter(|(part, _)| *part as usize != check).collect();
     }
 
     /// A test command that cannot run on the unchanged tree will tell nothing about a change either.
@@ -378,6 +378,7 @@ mod tests {
     use crate::event::{Command, Prepared, Usage};
     use crate::evidence::{Ended, Output, Receipt};
     use crate::ids::{CommitId, TreeId};
+    use crate::outcome::Outcome;
     use crate::spec::{LandPolicy, Policy, ReviewMode, Spec, Strictness, Task};
 
     fn spec() -> Spec {

@@ -19,8 +19,16 @@ const DIFF: usize = 6_000;
 const OUTPUT: usize = 1_500;
 /// Tokens that one file may take.
 const FILE: usize = 6_000;
-/// Tokens that an earlier reply may take when it goes back.
+/// Tokens that all files of a prompt may take.
+const FILES: usize = 60_000;
+/// Tokens that an earlier reply may take when it goes back, and that its words may take elsewhere.
 const REPLY: usize = 1_000;
+/// Tokens that one issue, missing test or refusal may take.
+const ISSUE: usize = 500;
+/// How many issues are shown with all their words; of the others there is one line each.
+const ISSUES: usize = 40;
+/// Characters of a name or a sentence that stands outside of every fence.
+const LINE: usize = 600;
 
 /// Returns the user text of a prompt.
 pub(super) fn user(state: &State<'_>, purpose: Purpose) -> String {
@@ -61,7 +69,9 @@ pub(super) fn user(state: &State<'_>, purpose: Purpose) -> String {
         }
     }
     if let Some(correction) = state.correction {
-        let problems = bullets(&correction.problems);
+        let problems: Vec<String> =
+            correction.problems.iter().take(ISSUES).map(|problem| excerpt::line(problem, LINE)).collect();
+        let problems = bullets(&problems);
         let reply = data("reply", &excerpt::head_and_tail(&correction.reply, REPLY));
         section(
             &mut text,
@@ -186,7 +196,7 @@ fn last_test_output(state: &State<'_>) -> String {
             Signal::Fail => format!("Before the change: {}", crate::verdict::red_message(baseline)),
             Signal::Absent => "Before the change there were no tests.".into(),
             Signal::Flaky => "Before the change the tests were unstable.".into(),
-            Signal::Infra { reason } => reason,
+            Signal::Infra { reason } => excerpt::line(&reason, LINE),
         });
     }
     parts.join("\n")
@@ -194,19 +204,23 @@ fn last_test_output(state: &State<'_>) -> String {
 
 /// Returns a receipt as agents and people read it: the command, how it ended, what it counted and printed.
 pub fn receipt(receipt: &Receipt) -> String {
-    let mut text = format!("$ {}\n", receipt.command());
+    let mut text = format!("$ {}\n", excerpt::line(&receipt.command(), LINE));
     let ended = match &receipt.ended {
         Ended::Exited { code } => format!("exit code {code}"),
         Ended::Killed { signal } => format!("ended by signal {signal}"),
         Ended::TimedOut { limit_s } => format!("did not end within {limit_s} s"),
-        Ended::NotStarted { reason } => format!("could not be started: {reason}"),
+        Ended::NotStarted { reason } => format!("could not be started: {}", excerpt::line(reason, LINE)),
     };
     text.push_str(&ended);
     if let Some(report) = &receipt.report {
         let _ = write!(
             text,
             "; {}: {} passed, {} failed, {} errors, {} skipped",
-            report.runner, report.passed, report.failed, report.errors, report.skipped
+            excerpt::line(&report.runner, 40),
+            report.passed,
+            report.failed,
+            report.errors,
+            report.skipped
         );
     }
     text.push('\n');
@@ -232,8 +246,10 @@ fn open_issues(state: &State<'_>) -> String {
                 Weight::Suggestion if finding.status == Status::Open => "suggestion, does not block",
                 Weight::Suggestion => return None,
             };
-            Some(issue(finding, how))
+            Some((finding, how))
         })
+        .enumerate()
+        .map(|(at, (finding, how))| if at < ISSUES { issue(finding, how) } else { title(finding, how) })
         .collect();
     let refuted: Vec<&str> = state
         .findings
@@ -249,12 +265,17 @@ fn open_issues(state: &State<'_>) -> String {
     text
 }
 
-fn issue(finding: &Finding, how: &str) -> String {
-    let severity = severity(finding.issue.severity);
-    let mut text = format!("- [{}] {severity}, {how}", finding.id);
+/// Names an issue, which is never left out of a prompt while it is open.
+fn title(finding: &Finding, how: &str) -> String {
+    let mut text = format!("- [{}] {}, {how}", finding.id, severity(finding.issue.severity));
     if let Status::Confirmed { tests } = &finding.status {
-        let _ = write!(text, ", confirmed by the failing test {}", tests.join(", "));
+        let _ = write!(text, ", confirmed by the failing test {}", excerpt::line(&tests.join(", "), LINE));
     }
+    text
+}
+
+fn issue(finding: &Finding, how: &str) -> String {
+    let text = title(finding, how);
     let mut body = format!("{}\n", finding.issue.description);
     if let Some(verify) = &finding.issue.how_to_verify {
         let _ = writeln!(body, "How to verify: {verify}");
@@ -270,7 +291,7 @@ fn issue(finding: &Finding, how: &str) -> String {
         };
         let _ = writeln!(body, "The builder's answer ({kind}): {}", answer.text);
     }
-    format!("{text}\n{}", data("issue", body.trim_end()))
+    format!("{text}\n{}", data("issue", &excerpt::head_and_tail(body.trim_end(), ISSUE)))
 }
 
 fn severity(severity: Severity) -> &'static str {
@@ -293,6 +314,7 @@ fn builder(text: &mut String, state: &State<'_>) {
         );
     }
     missing_tests(text, state);
+    earlier_turns(text, state);
     if let Some(last) = state.turns.last() {
         section(text, &format!("WHAT BECAME OF TURN {}", last.turn), &what_became(last));
     }
@@ -305,6 +327,15 @@ fn builder(text: &mut String, state: &State<'_>) {
     );
 }
 
+/// The turns that are neither in the summary nor the latest: what was tried before and did not do.
+fn earlier_turns(text: &mut String, state: &State<'_>) {
+    let from = state.summary.map_or(0, |(turns, _)| turns);
+    let until = state.turns.len().saturating_sub(1);
+    if from < until {
+        section(text, "EARLIER TURNS", &data("turns", &history(&state.turns[from..until])));
+    }
+}
+
 fn missing_tests(text: &mut String, state: &State<'_>) {
     let lines: Vec<String> = state
         .extra_tests
@@ -313,9 +344,10 @@ fn missing_tests(text: &mut String, state: &State<'_>) {
             None => format!("- [{}] open: {}", test.id, test.text),
             Some(answer) => format!("- [{}] the builder says: {answer} (asked for: {})", test.id, test.text),
         })
+        .map(|test| excerpt::head_and_tail(&test, ISSUE))
         .collect();
     if !lines.is_empty() {
-        let list = data("tests", &lines.join("\n"));
+        let list = data("tests", &excerpt::head_and_tail(&lines.join("\n"), DIFF));
         section(
             text,
             "TESTS THE REVIEWER MISSES",
@@ -329,7 +361,7 @@ fn what_became(last: &TurnRecord) -> String {
     if !last.refusals.is_empty() {
         let _ = write!(text, "\n{}", bullets(&last.refusals));
     }
-    data("result", &text)
+    data("result", &excerpt::head_and_tail(&text, DIFF))
 }
 
 /// What a checker sees beyond the shared state: claims are named as such.
@@ -342,7 +374,11 @@ fn claims(text: &mut String, state: &State<'_>) {
             }
         }
         if !body.is_empty() {
-            section(text, "WHAT THE BUILDER CLAIMS", &data("claims", body.trim_end()));
+            section(
+                text,
+                "WHAT THE BUILDER CLAIMS",
+                &data("claims", &excerpt::head_and_tail(body.trim_end(), DIFF)),
+            );
         }
     }
     missing_tests(text, state);
@@ -365,7 +401,7 @@ fn issue_history(text: &mut String, state: &State<'_>) {
                 "- [{}] raised in turn {}; {status}: {}",
                 finding.id,
                 turns.join(", "),
-                finding.issue.description
+                excerpt::line(&finding.issue.description, LINE)
             )
         })
         .collect();
@@ -379,10 +415,16 @@ fn issue_history(text: &mut String, state: &State<'_>) {
 }
 
 fn diagnostics(text: &mut String, state: &State<'_>) {
-    let blocks: Vec<String> = state.diagnostics.iter().chain(state.refusals).cloned().collect();
+    let refusals = state.refusals.iter().map(|reason| refusal(reason));
+    let blocks: Vec<String> = state.diagnostics.iter().cloned().chain(refusals).collect();
     if !blocks.is_empty() {
         section(text, "COMMANDS", &blocks.join("\n\n"));
     }
+}
+
+/// Returns why a command was not run; the command in it is an agent's.
+pub fn refusal(reason: &str) -> String {
+    data("refused", &excerpt::head_and_tail(reason, ISSUE))
 }
 
 fn arbiter(text: &mut String, state: &State<'_>) {
@@ -391,7 +433,7 @@ fn arbiter(text: &mut String, state: &State<'_>) {
         section(text, "THE CLAIM", &issue(finding, "raised twice"));
     }
     if let Some(reason) = &subject.invalid {
-        section(text, "YOUR LAST TEST WAS INVALID", &data("reason", reason));
+        section(text, "YOUR LAST TEST WAS INVALID", &data("reason", &excerpt::head_and_tail(reason, REPLY)));
     }
 }
 
@@ -399,13 +441,27 @@ fn files(text: &mut String, files: &[FileText]) {
     if files.is_empty() {
         return;
     }
+    let mut left = FILES;
     let blocks: Vec<String> = files
         .iter()
-        .map(|file| match &file.text {
-            Ok(content) => data(&format!("file {}", file.path), &excerpt::head_and_tail(content, FILE)),
-            Err(reason) => format!("{}: {reason}", file.path),
+        // The latest were asked for last; they are the last to be left out.
+        .rev()
+        .map(|file| {
+            let path = excerpt::line(&file.path, LINE);
+            match &file.text {
+                Ok(_) if left == 0 => {
+                    format!("{path}: left out, because the other files fill the prompt; ask for it alone.")
+                }
+                Ok(content) => {
+                    let content = excerpt::head_and_tail(content, FILE.min(left));
+                    left = left.saturating_sub(excerpt::tokens(&content));
+                    data(&format!("file {path}"), &content)
+                }
+                Err(reason) => format!("{path}: {}", excerpt::line(reason, LINE)),
+            }
         })
         .collect();
+    let blocks: Vec<String> = blocks.into_iter().rev().collect();
     section(text, "FILES AS THEY ARE NOW", &blocks.join("\n\n"));
 }
 
@@ -417,9 +473,9 @@ pub fn history(turns: &[TurnRecord]) -> String {
             format!(
                 "Turn {}\nPlan: {}\nPatch:\n{}\nResult: {}",
                 turn.turn,
-                turn.reply.plan.join("; "),
+                excerpt::head_and_tail(&turn.reply.plan.join("; "), ISSUE),
                 excerpt::head_and_tail(&turn.reply.patch, REPLY),
-                turn_end(&turn.end)
+                excerpt::head_and_tail(&turn_end(&turn.end), REPLY)
             )
         })
         .collect::<Vec<_>>()
@@ -453,7 +509,7 @@ pub fn turn_end(end: &TurnEnd) -> String {
     }
 }
 
-/// Tells whether one text speaks of what another asks for: most of the longer words are there.
+/// Tells whether one text speaks of what another asks for: four of five of the longer words are there.
 pub fn is_about(text: &str, wanted: &str) -> bool {
     let words = |text: &str| -> BTreeSet<String> {
         text.to_lowercase()
@@ -464,7 +520,7 @@ pub fn is_about(text: &str, wanted: &str) -> bool {
             .collect()
     };
     let (have, want) = (words(text), words(wanted));
-    !want.is_empty() && want.intersection(&have).count() * 3 >= want.len() * 2
+    !want.is_empty() && want.intersection(&have).count() * 5 >= want.len() * 4
 }
 
 fn section(text: &mut String, title: &str, body: &str) {

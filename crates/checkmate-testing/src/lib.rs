@@ -1,0 +1,3 @@
+//! What the tests of Checkmate are made of; development only.
+
+pub mod simulator;

@@ -1,0 +1,407 @@
+//! One random world, from its seed to its end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use checkmate_machine::command::CommandLine;
+use checkmate_machine::effect::{Action, Landing};
+use checkmate_machine::event::{Answer, Command, Event, Failure, FailureKind};
+use checkmate_machine::ids::TaskId;
+use checkmate_machine::notice::Notice;
+use checkmate_machine::outcome::Outcome;
+use checkmate_machine::prompt;
+use checkmate_machine::run::{PlannedTask, Run};
+use checkmate_machine::schedule::Standing;
+use checkmate_machine::spec::{LandPolicy, Policy, Product, ReviewMode, Spec, Strictness, Task};
+use fastrand::Rng;
+
+use super::agents::Agents;
+use super::checks::Habits;
+use super::laws::Watch;
+use super::repository::{Files, Repository};
+use super::{noise, one_in};
+
+/// Events after which a world counts as one that never ends.
+const LONGEST: usize = 20_000;
+/// Commands that a world's people give at most.
+const COMMANDS: u32 = 12;
+
+/// A law that a world broke.
+#[derive(Debug)]
+pub struct Broken {
+    /// The world.
+    pub seed: u64,
+    /// The law and what was seen, as a sentence.
+    pub law: String,
+    /// The journal up to there, one JSON line an event.
+    pub journal: Vec<String>,
+}
+
+/// How a world ended.
+#[derive(Debug)]
+pub struct Summary {
+    /// The outcomes in the order of the tasks: `approved`, `error`, or the rule that stopped it.
+    pub outcomes: Vec<&'static str>,
+    /// Events in its journal.
+    pub events: usize,
+    /// The largest prompt in bytes.
+    pub largest_prompt: usize,
+    /// Laws have seen so many approvals.
+    pub approvals: u32,
+}
+
+/// Plays the world of a seed to its end.
+pub fn simulate(seed: u64) -> Result<Summary, Box<Broken>> {
+    let mut world = World::new(seed);
+    match world.play() {
+        Ok(()) => Ok(world.summary()),
+        Err(law) => Err(Box::new(Broken { seed, law, journal: world.journal })),
+    }
+}
+
+struct World {
+    rng: Rng,
+    trees: Repository,
+    habits: Habits,
+    tasks: Vec<PlannedTask>,
+    slots: usize,
+    run: Run,
+    /// The same run, but told only what the journal's JSON says.
+    shadow: Run,
+    agents: BTreeMap<TaskId, Agents>,
+    watches: BTreeMap<TaskId, Watch>,
+    events: Vec<Event>,
+    journal: Vec<String>,
+    commands: u32,
+    reopened: BTreeSet<TaskId>,
+    /// One in so many parts fails; 0 = none.
+    failing: u32,
+    /// One in so many steps is an event that nobody waits for; 0 = none.
+    noisy: u32,
+    /// Whether answers are made up without a look at the repository.
+    chaos: bool,
+    /// One in so many steps the user edits a file or says something; 0 = none.
+    restless: u32,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut rng = Rng::with_seed(seed);
+        let tasks = plan(&mut rng);
+        let slots = rng.usize(1..4);
+        let habits = Habits::any(&mut rng);
+        let run = started(&tasks, slots);
+        let agents = tasks.iter().map(|task| (task.id.clone(), Agents::any(&mut rng))).collect();
+        let watches = tasks.iter().map(|task| (task.id.clone(), Watch::new(&task.spec))).collect();
+        Self {
+            trees: Repository::new(first_files(&mut rng)),
+            habits,
+            slots,
+            shadow: run.clone(),
+            run,
+            agents,
+            watches,
+            tasks,
+            events: Vec::new(),
+            journal: Vec::new(),
+            commands: 0,
+            reopened: BTreeSet::new(),
+            failing: *rng.choice(&[0, 0, 10, 50]).unwrap_or(&0),
+            noisy: *rng.choice(&[0, 3, 10]).unwrap_or(&0),
+            chaos: one_in(&mut rng, 8),
+            restless: *rng.choice(&[0, 0, 8, 30]).unwrap_or(&0),
+            rng,
+        }
+    }
+
+    fn play(&mut self) -> Result<(), String> {
+        loop {
+            self.check_schedule()?;
+            if self.events.len() > LONGEST {
+                return Err("a run has to end".into());
+            }
+            if self.noisy > 0 && one_in(&mut self.rng, self.noisy) {
+                self.make_noise()?;
+            }
+            if self.restless > 0 && one_in(&mut self.rng, self.restless) {
+                self.be_restless()?;
+            }
+            let pending = self.run.pending();
+            if pending.is_empty() {
+                if !self.run.is_over() {
+                    return Err("nothing is outstanding, but the run is not over".into());
+                }
+                if self.commands >= COMMANDS || !self.reopen()? {
+                    break;
+                }
+                continue;
+            }
+            let chosen = pending[self.rng.usize(0..pending.len())];
+            let (task, effect, part, action) =
+                (chosen.task.clone(), chosen.effect, chosen.part, chosen.action.clone());
+            let answer = self.answer(&task, &action);
+            self.tell(Event::Answered { task, effect, part, answer })?;
+        }
+        self.check_end()
+    }
+
+    /// Journals an event, hands it to the run, and holds what follows against the laws.
+    fn tell(&mut self, event: Event) -> Result<(), String> {
+        let line = serde_json::to_string(&event).map_err(|error| format!("an event is no JSON: {error}"))?;
+        let again: Event = serde_json::from_str(&line)
+            .map_err(|error| format!("an event is lost in JSON: {error}: {line}"))?;
+        self.journal.push(line);
+        if again != event {
+            return Err("an event comes back from JSON as it was written".into());
+        }
+        let before = before(&self.run, &event);
+        let notices = self.run.handle(&event);
+        let told = self.shadow.handle(&again);
+        if told != notices || self.shadow != self.run {
+            return Err("a journal replays to the same state at every event".into());
+        }
+        self.events.push(event.clone());
+        let (Event::Answered { task, .. } | Event::Command { task, .. }) = &event;
+        let Some(cycle) = self.run.cycle(task) else { return Ok(()) };
+        let Some(watch) = self.watches.get_mut(task) else { return Ok(()) };
+        let notices: Vec<Notice> = notices.into_iter().map(|(_, notice)| notice).collect();
+        watch.saw(&event, before, &notices, cycle, if self.chaos { None } else { Some(&self.trees) })
+    }
+
+    /// Says something that nobody waits for; nothing may come of it.
+    fn make_noise(&mut self) -> Result<(), String> {
+        let Some(event) = noise::unexpected(&mut self.rng, &self.run, &self.events) else { return Ok(()) };
+        let before = self.run.clone();
+        self.tell(event.clone())?;
+        if self.run == before {
+            return Ok(());
+        }
+        Err(format!("an event that nobody waits for changes nothing: {event:?}"))
+    }
+
+    /// Lets the user edit a file, or somebody say something.
+    fn be_restless(&mut self) -> Result<(), String> {
+        if self.rng.bool() {
+            let line = format!("words of the user {}\n", self.rng.u32(0..9));
+            let path = *self.rng.choice(&["src/main.txt", "notes.txt", "notes.txt"]).unwrap_or(&"notes.txt");
+            self.trees.user().entry(path.into()).or_default().push_str(&line);
+            if one_in(&mut self.rng, 4) {
+                self.trees.user().insert("user.txt".into(), "bug t1\n".into());
+            }
+            return Ok(());
+        }
+        if self.commands >= COMMANDS {
+            return Ok(());
+        }
+        self.commands += 1;
+        let task = self.tasks[self.rng.usize(0..self.tasks.len())].id.clone();
+        let command = match self.rng.u32(0..6) {
+            0 => Command::Cancel { reason: "enough".into() },
+            1 | 2 => Command::Land { how: Landing::Commit },
+            _ => Command::Retry,
+        };
+        self.command(task, command)
+    }
+
+    /// Gives a command; it changes something exactly if the run says that it accepts it.
+    fn command(&mut self, task: TaskId, command: Command) -> Result<(), String> {
+        let accepted = self.run.accepts(&task, &command);
+        let before = self.run.clone();
+        if accepted && !matches!(command, Command::Cancel { .. }) {
+            self.reopened.insert(task.clone());
+        }
+        self.tell(Event::Command { task: task.clone(), command: command.clone() })?;
+        if accepted == (self.run != before) {
+            return Ok(());
+        }
+        Err(format!("a command changes something exactly if it is accepted: {command:?} for {task}"))
+    }
+
+    /// Opens an ended task again, where that is possible and somebody wants it.
+    fn reopen(&mut self) -> Result<bool, String> {
+        let ids: Vec<TaskId> = self.tasks.iter().map(|task| task.id.clone()).collect();
+        for id in ids {
+            for command in [Command::Retry, Command::Land { how: Landing::Apply }] {
+                if self.run.accepts(&id, &command) && !one_in(&mut self.rng, 4) {
+                    self.commands += 1;
+                    self.command(id, command)?;
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn answer(&mut self, task: &TaskId, action: &Action) -> Answer {
+        if self.failing > 0 && one_in(&mut self.rng, self.failing) {
+            return Answer::Failed(failure(&mut self.rng));
+        }
+        if self.chaos && one_in(&mut self.rng, 3) {
+            return noise::fitting(&mut self.rng, action);
+        }
+        match action {
+            Action::Prepare => Answer::Prepared(self.trees.prepare()),
+            Action::Read { tree, paths } => Answer::Files { files: self.trees.read(tree, paths) },
+            Action::Call(call) => match (self.agents.get_mut(task), self.run.cycle(task)) {
+                (Some(agents), Some(cycle)) => {
+                    Answer::Called(agents.reply(&mut self.rng, call, cycle, &self.trees))
+                }
+                (_, _) => Answer::Failed(failure(&mut self.rng)),
+            },
+            Action::Apply { onto, base, patch } => self.trees.apply(onto, base, patch),
+            Action::Store { base, path, text } => self.trees.store(base, path, text),
+            Action::Check { command, tree, overlay, .. } => {
+                let files = self.trees.overlaid(tree, overlay.as_ref());
+                Answer::Ran(self.habits.run(&mut self.rng, command, tree, &files))
+            }
+            Action::Ask(_) => Answer::Said { yes: !one_in(&mut self.rng, 3), text: "well".into() },
+            Action::Land { tree, base, .. } => self.trees.land(tree, base),
+        }
+    }
+
+    fn check_schedule(&self) -> Result<(), String> {
+        let standing = |id: &TaskId| self.run.standing(id);
+        let running = self.run.tasks().iter().filter(|id| standing(id) == Some(Standing::Running)).count();
+        if running > self.slots + self.reopened.len() {
+            return Err(format!("{running} tasks run in {} slots", self.slots));
+        }
+        for task in &self.tasks {
+            let outcome = self.run.outcome(&task.id);
+            let done = |id: &TaskId| matches!(self.run.outcome(id), Some(Outcome::Approved { .. }));
+            let started = self.run.cycle(&task.id).is_some();
+            if started && !task.depends_on.iter().all(done) {
+                return Err(format!("{} starts only after everything it depends on is done", task.id));
+            }
+            let fits = match standing(&task.id) {
+                None => false,
+                Some(Standing::Waiting) => !started && outcome.is_none(),
+                Some(Standing::Running) => started && outcome.is_none(),
+                Some(Standing::Done) => matches!(outcome, Some(Outcome::Approved { .. })),
+                Some(Standing::Failed) => {
+                    started && matches!(outcome, Some(Outcome::NotApproved { .. } | Outcome::Error { .. }))
+                }
+                Some(Standing::Blocked) => {
+                    let lost =
+                        |id: &TaskId| matches!(standing(id), Some(Standing::Failed | Standing::Blocked));
+                    !started && task.depends_on.iter().any(lost)
+                }
+            };
+            if !fits {
+                return Err(format!("{} stands at {:?} with {outcome:?}", task.id, standing(&task.id)));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_end(&self) -> Result<(), String> {
+        for task in &self.tasks {
+            let reason = match self.run.outcome(&task.id) {
+                None => return Err(format!("{} has no outcome at the end", task.id)),
+                Some(Outcome::Approved { .. }) => continue,
+                Some(Outcome::NotApproved { reason, .. }) => reason,
+                Some(Outcome::Error { message }) => message,
+            };
+            if reason.trim().len() < 10 || reason.trim() != reason {
+                return Err(format!("an outcome says why in a sentence, not {reason:?}"));
+            }
+        }
+        let again = started(&self.tasks, self.slots).replay(&self.events, |_, _| {});
+        if again == self.run { Ok(()) } else { Err("a journal replays to the same end".into()) }
+    }
+
+    fn summary(&self) -> Summary {
+        let name = |task: &PlannedTask| match self.run.outcome(&task.id) {
+            Some(Outcome::Approved { .. }) => "approved",
+            Some(Outcome::NotApproved { stopped_by, .. }) => stopped_by.name(),
+            Some(Outcome::Error { .. }) | None => "error",
+        };
+        Summary {
+            outcomes: self.tasks.iter().map(name).collect(),
+            events: self.events.len(),
+            largest_prompt: self.watches.values().map(Watch::largest_prompt).max().unwrap_or(0),
+            approvals: self.watches.values().map(Watch::approvals).sum(),
+        }
+    }
+}
+
+/// Returns the action that an event answers, if it is outstanding.
+fn before(run: &Run, event: &Event) -> Option<Action> {
+    match event {
+        Event::Answered { task, effect, part, .. } => run.awaited(task, *effect, *part).cloned(),
+        Event::Command { .. } => None,
+    }
+}
+
+fn started(tasks: &[PlannedTask], slots: usize) -> Run {
+    Run::new(tasks.to_vec(), slots).expect("worlds are planned with earlier tasks as dependencies only")
+}
+
+fn plan(rng: &mut Rng) -> Vec<PlannedTask> {
+    let count = if one_in(rng, 4) { rng.usize(2..9) } else { 1 };
+    let ids: Vec<TaskId> = (0..count).map(|n| TaskId::new(format!("t{n}"))).collect();
+    (0..count)
+        .map(|n| PlannedTask {
+            id: ids[n].clone(),
+            depends_on: ids[..n].iter().filter(|_| one_in(rng, 3)).cloned().collect(),
+            spec: spec(rng),
+        })
+        .collect()
+}
+
+fn spec(rng: &mut Rng) -> Spec {
+    let product =
+        if one_in(rng, 12) { Product::Document { path: "docs/readme.md".into() } } else { Product::Patch };
+    let line = if one_in(rng, 5) { "run tests && run lint" } else { "run tests" };
+    let test_command = CommandLine::from_user(line).expect("the line is a command");
+    let some = |rng: &mut Rng, item: &str| if rng.bool() { vec![item.to_owned()] } else { Vec::new() };
+    Spec {
+        task: Task {
+            goal: "Make src/main.txt right.".into(),
+            kind: None,
+            permits: Vec::new(),
+            given_red: false,
+            examples: None,
+        },
+        product,
+        policy: Policy {
+            max_iterations: rng.u32(1..7),
+            review_mode: *rng
+                .choice(&[ReviewMode::Always, ReviewMode::Selective, ReviewMode::FinalOnly])
+                .unwrap_or(&ReviewMode::Always),
+            review_on_test_pass: rng.bool(),
+            strictness: *rng
+                .choice(&[Strictness::Lenient, Strictness::Balanced, Strictness::Strict])
+                .unwrap_or(&Strictness::Balanced),
+            moderator: rng.bool(),
+            context_summary_threshold: *rng.choice(&[1, 200, 2000]).unwrap_or(&2000),
+            allow_paths: if one_in(rng, 4) { vec!["src/**".into(), "tests/**".into()] } else { Vec::new() },
+            allow_commands: some(rng, "npm run *"),
+            test_command,
+            interactive: rng.bool(),
+            land: *rng
+                .choice(&[LandPolicy::Apply, LandPolicy::Commit, LandPolicy::Ask])
+                .unwrap_or(&LandPolicy::Ask),
+        },
+        prompts: prompt::shipped(),
+    }
+}
+
+fn first_files(rng: &mut Rng) -> Files {
+    let mut files = Files::new();
+    files.insert("src/main.txt".into(), "has token1\nhas token2\n".into());
+    files.insert("tests/all.txt".into(), "test t1\ntest t2\n".into());
+    if one_in(rng, 4) {
+        files.insert("src/old.txt".into(), "bug t2\n".into());
+    }
+    if one_in(rng, 8) {
+        files.remove("tests/all.txt");
+    }
+    files
+}
+
+fn failure(rng: &mut Rng) -> Failure {
+    let kinds = [FailureKind::Provider, FailureKind::Account, FailureKind::Refusal, FailureKind::Local];
+    Failure {
+        kind: *rng.choice(&kinds).unwrap_or(&FailureKind::Local),
+        message: "It could not be done; try again later.".into(),
+    }
+}
