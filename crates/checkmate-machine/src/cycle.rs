@@ -24,7 +24,7 @@ use crate::outcome::{Outcome, StoppedBy};
 use crate::prompt;
 use crate::reply::{self, BuilderReply, Problem, Reply, Review};
 use crate::spec::Spec;
-use crate::verdict::Verdict;
+use crate::verdict::{ReviewState, Verdict};
 
 pub use self::arbiter::Subject;
 pub use self::record::{ExtraTest, TurnEnd, TurnRecord};
@@ -98,6 +98,8 @@ pub struct Cycle {
     rounds: record::Rounds,
     oscillation: stuck::Memory,
     verdict: Option<Verdict>,
+    /// What the checker's part in the approving verdict was.
+    approved_by: Option<ReviewState>,
     landing: Option<Landing>,
     usage: BTreeMap<Role, (u32, Usage)>,
     notices: Vec<Notice>,
@@ -138,6 +140,7 @@ impl Cycle {
             rounds: record::Rounds::default(),
             oscillation: stuck::Memory::default(),
             verdict: None,
+            approved_by: None,
             landing: None,
             usage: BTreeMap::new(),
             notices: Vec::new(),
@@ -173,7 +176,7 @@ impl Cycle {
     /// Takes a command; legal at any time. One that means nothing now changes nothing.
     pub fn command(&mut self, command: &Command) -> Vec<Notice> {
         match command {
-            Command::Cancel { reason } if self.outcome.is_none() => {
+            Command::Cancel { reason } if self.accepts_cancel() => {
                 self.effect = None;
                 self.answers.clear();
                 self.stop(StoppedBy::Cancelled, format!("The run was cancelled: {reason}"));
@@ -188,9 +191,20 @@ impl Cycle {
                 self.rounds.landings = 0;
                 self.land(*how);
             }
-            Command::Cancel { .. } | Command::Retry | Command::Land { .. } => {}
+            Command::TakenBack if matches!(self.outcome, Some(Outcome::Approved { .. })) => {
+                self.stop(
+                    StoppedBy::NotLanded,
+                    "Approved and landed, then taken back. `checkmate land RUN` brings the change to your tree again.",
+                );
+            }
+            Command::Cancel { .. } | Command::Retry | Command::Land { .. } | Command::TakenBack => {}
         }
         std::mem::take(&mut self.notices)
+    }
+
+    /// Tells whether the cycle can be cancelled now. A landing under way cannot: the user may have the change already.
+    pub fn accepts_cancel(&self) -> bool {
+        self.outcome.is_none() && self.step != Step::Landing
     }
 
     /// Returns the outstanding effect's number and its unanswered parts. Nothing is outstanding once there is an outcome.

@@ -238,6 +238,8 @@ pub enum Command {
     },
     /// Try again what failed for a reason outside the run.
     Retry,
+    /// The landed change was taken back.
+    TakenBack,
     /// Bring an approved change that has not landed to the user.
     Land {
         /// Where it goes.

@@ -144,9 +144,10 @@ impl Run {
     /// Tells whether a command would change anything for a task now.
     pub fn accepts(&self, task: &TaskId, command: &Command) -> bool {
         self.cycles.get(task).is_some_and(|cycle| match command {
-            Command::Cancel { .. } => cycle.outcome().is_none(),
+            Command::Cancel { .. } => cycle.accepts_cancel(),
             Command::Retry => matches!(cycle.outcome(), Some(Outcome::Error { .. })),
             Command::Land { .. } => cycle.waits_for_landing(),
+            Command::TakenBack => matches!(cycle.outcome(), Some(Outcome::Approved { .. })),
         })
     }
 

@@ -343,6 +343,12 @@ fn settle(
             ),
         ),
         Signal::Fail | Signal::Pass { .. } => {
+            if let Signal::Infra { reason } = before.signal() {
+                return (
+                    TestInvalid,
+                    format!("The test could not be held against the tree before the change. {reason}"),
+                );
+            }
             let old_ran = before.tests_ran().unwrap_or(0);
             let base_ran = ran(baseline).unwrap_or(0);
             let green_on_old = failed(Some(before)) <= failed(baseline)

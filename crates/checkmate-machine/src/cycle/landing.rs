@@ -11,7 +11,7 @@ use crate::evidence::{self, Standing};
 use crate::ids::TreeId;
 use crate::outcome::{Outcome, StoppedBy};
 use crate::spec::LandPolicy;
-use crate::verdict;
+use crate::verdict::{self, Decision, ReviewState};
 
 /// How often a moving target is followed.
 const LANDINGS: u32 = 5;
@@ -62,7 +62,7 @@ impl Cycle {
             return self
                 .not_landed("Approved, but your working tree kept changing while it was being landed.");
         }
-        self.status("Your working tree changed in the meantime; verifying the merged tree.");
+        self.status("Your tree is not the one that the change was verified on; verifying the merged tree.");
         let check = |kind, tree: &TreeId| Action::Check {
             kind,
             command: self.spec.policy.test_command.clone(),
@@ -94,7 +94,15 @@ impl Cycle {
         match standing {
             Standing::Green(_) | Standing::KnownRed(_) => {
                 self.evidence = Some(tests);
-                self.land(self.landing.unwrap_or(self.spec.policy.land.landing()));
+                // The checker's part was played on the same change; the evidence is that of the merged tree.
+                let review = self.approved_by.unwrap_or(ReviewState::Missing);
+                let verdict = self.judge(review);
+                if verdict.decision == Decision::Approved {
+                    return self.land(self.landing.unwrap_or(self.spec.policy.land.landing()));
+                }
+                let failed: Vec<String> =
+                    verdict.gates.into_iter().filter(|gate| !gate.passed).map(|gate| gate.message).collect();
+                self.did_not_land(format!("Merged with the user's later edits: {}", failed.join(" ")), false);
             }
             Standing::Red | Standing::Absent | Standing::Flaky | Standing::Infra(_) => {
                 self.verdict = None;

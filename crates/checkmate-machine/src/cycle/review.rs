@@ -133,6 +133,7 @@ impl Cycle {
         });
         self.notices
             .push(Notice::Verdict { verdict: verdict.clone(), findings: self.findings.all().to_vec() });
+        self.approved_by = (verdict.decision == Decision::Approved).then_some(review);
         self.verdict = Some(verdict.clone());
         verdict
     }

@@ -535,5 +535,5 @@ fn bullets(lines: &[String]) -> String {
 /// Fences a text that nobody vouches for. The marker holds the text's own hash, so the text cannot contain it.
 fn data(name: &str, text: &str) -> String {
     let mark = effect::short_hash(text);
-    format!("<<<DATA {name} {}\n{text}\nDATA {}>>>", &mark[..8], &mark[..8])
+    format!("<<<DATA {name} {mark}\n{text}\nDATA {mark}>>>")
 }

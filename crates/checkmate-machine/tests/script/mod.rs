@@ -443,6 +443,7 @@ fn said(command: &str) -> Command {
     match command.split_once(' ').unwrap_or((command, "")) {
         ("cancel", reason) => Command::Cancel { reason: reason.into() },
         ("retry", _) => Command::Retry,
+        ("taken_back", _) => Command::TakenBack,
         ("land", _) => Command::Land { how: Landing::Apply },
         (unknown, _) => panic!("no command is called {unknown}"),
     }

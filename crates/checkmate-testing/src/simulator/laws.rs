@@ -92,6 +92,8 @@ impl Watch {
             Event::Command { command, .. } => match command {
                 Command::Retry | Command::Land { .. } => self.commands += 1,
                 Command::Cancel { .. } => {}
+                // What was taken back may land again.
+                Command::TakenBack => self.landed = 0,
             },
         }
         self.note_arbiter(notices, cycle, trees);

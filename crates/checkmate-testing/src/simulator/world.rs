@@ -194,8 +194,9 @@ impl World {
         }
         self.commands += 1;
         let task = self.tasks[self.rng.usize(0..self.tasks.len())].id.clone();
-        let command = match self.rng.u32(0..6) {
+        let command = match self.rng.u32(0..7) {
             0 => Command::Cancel { reason: "enough".into() },
+            6 => Command::TakenBack,
             1 | 2 => Command::Land { how: Landing::Commit },
             _ => Command::Retry,
         };
@@ -206,7 +207,7 @@ impl World {
     fn command(&mut self, task: TaskId, command: Command) -> Result<(), String> {
         let accepted = self.run.accepts(&task, &command);
         let before = self.run.clone();
-        if accepted && !matches!(command, Command::Cancel { .. }) {
+        if accepted && !matches!(command, Command::Cancel { .. } | Command::TakenBack) {
             self.reopened.insert(task.clone());
         }
         self.tell(Event::Command { task: task.clone(), command: command.clone() })?;

@@ -1,9 +1,13 @@
 //! `checkmate undo`: takes a landed change back.
 
+use checkmate_machine::event::{Command, Event};
+use checkmate_machine::ids::TaskId;
+
 use super::Place;
 use crate::error::CommandError;
 use crate::exit_code;
-use crate::journal::Journal;
+use crate::journal::{Contents, Journal};
+use crate::session::TASK;
 use crate::workspace::{UndoAnswer, Workspace};
 
 /// Take a landed change back; your own later edits stay
@@ -18,10 +22,14 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     let id = project.runs.find(&args.run)?;
     let folder = project.runs.run(&id);
     // Held so that nobody lands the run while it is taken back.
-    let (_journal, _) = Journal::open(&folder)?;
+    let (mut journal, contents) = Journal::open(&folder)?;
     let workspace = Workspace::open(project.repository.clone(), id.as_str(), &folder)?;
     workspace.recover()?;
-    match workspace.undo()? {
+    let undone = workspace.undo()?;
+    if matches!(undone, UndoAnswer::Undone { .. } | UndoAnswer::AlreadyUndone) {
+        note(&mut journal, &contents)?;
+    }
+    match undone {
         UndoAnswer::Undone { commit, files } => {
             match commit {
                 Some(commit) => anstream::eprintln!("Took the run {id} back in the commit {commit}:"),
@@ -46,4 +54,22 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
             Ok(exit_code::DONE)
         }
     }
+}
+
+/// Writes down that the change was taken back, so that the run says so and `checkmate land` can bring it again.
+///
+/// A journal that this program cannot replay does not keep anybody from taking a change back.
+fn note(journal: &mut Journal, contents: &Contents) -> Result<(), CommandError> {
+    let Ok(mut run) = contents.replay(|_, _| {}) else { return Ok(()) };
+    let task = TaskId::new(TASK);
+    if !run.accepts(&task, &Command::TakenBack) {
+        return Ok(());
+    }
+    let event = Event::Command { task: task.clone(), command: Command::TakenBack };
+    journal.append(None, 0, &event)?;
+    run.handle(&event);
+    if let Some(outcome) = run.outcome(&task) {
+        journal.ended(&outcome)?;
+    }
+    Ok(())
 }
