@@ -7,7 +7,7 @@ use checkmate_machine::effect::{Action, Landing};
 use checkmate_machine::event::{Answer, Command, Event, Failure, FailureKind};
 use checkmate_machine::ids::TaskId;
 use checkmate_machine::notice::Notice;
-use checkmate_machine::outcome::Outcome;
+use checkmate_machine::outcome::{Outcome, StoppedBy};
 use checkmate_machine::prompt;
 use checkmate_machine::run::{PlannedTask, Run};
 use checkmate_machine::schedule::Standing;
@@ -276,7 +276,14 @@ impl World {
                 None => false,
                 Some(Standing::Waiting) => !started && outcome.is_none(),
                 Some(Standing::Running) => started && outcome.is_none(),
-                Some(Standing::Done) => matches!(outcome, Some(Outcome::Approved { .. })),
+                // What landed and was taken back stays done for those that build on it.
+                Some(Standing::Done) => matches!(
+                    outcome,
+                    Some(
+                        Outcome::Approved { .. }
+                            | Outcome::NotApproved { stopped_by: StoppedBy::NotLanded, .. }
+                    )
+                ),
                 Some(Standing::Failed) => {
                     started && matches!(outcome, Some(Outcome::NotApproved { .. } | Outcome::Error { .. }))
                 }
