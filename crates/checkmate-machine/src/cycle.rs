@@ -89,6 +89,8 @@ pub struct Cycle {
     diagnostics: Vec<String>,
     refusals: Vec<String>,
     correction: Option<prompt::Correction>,
+    /// How often the reply that is being judged went back before.
+    sent_back: u32,
     rounds: record::Rounds,
     oscillation: stuck::Memory,
     verdict: Option<Verdict>,
@@ -126,6 +128,7 @@ impl Cycle {
             diagnostics: Vec::new(),
             refusals: Vec::new(),
             correction: None,
+            sent_back: 0,
             rounds: record::Rounds::default(),
             oscillation: stuck::Memory::default(),
             verdict: None,
@@ -373,6 +376,7 @@ impl Cycle {
         again: impl FnOnce(&mut Self),
     ) -> Option<Reply> {
         self.account(role, called);
+        self.sent_back = self.correction.as_ref().map_or(0, |correction| correction.attempt);
         let (reply, problems) = reply::parse(&called.text, shape);
         if let Some(reply) = reply.filter(|_| problems.is_empty()) {
             self.correction = None;
@@ -382,9 +386,10 @@ impl Cycle {
         None
     }
 
-    /// Sends a reply back with its problems.
+    /// Sends a reply back with its problems. A well-formed reply that asks for the impossible goes back no more often
+    /// than a malformed one: otherwise an agent that repeats it would be asked, and paid, for ever.
     fn send_back(&mut self, role: Role, text: &str, problems: Vec<Problem>, again: impl FnOnce(&mut Self)) {
-        let attempt = self.correction.as_ref().map_or(0, |correction| correction.attempt) + 1;
+        let attempt = self.sent_back + 1;
         let problems: Vec<String> = problems.into_iter().map(|Problem(text)| text).collect();
         if attempt > CORRECTIONS {
             self.correction = None;
