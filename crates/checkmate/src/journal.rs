@@ -233,20 +233,21 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Begins a journal in a run's folder.
+    /// Begins a journal in a run's folder. It gets its name once its header is on disk: a crash in between leaves no
+    /// run behind, rather than one that nobody can read.
     pub fn create(folder: &Path, header: &Header) -> Result<Self, JournalError> {
         std::fs::create_dir_all(folder).map_err(|source| io("make the folder", folder, source))?;
         let lock = lock(folder)?;
         let path = folder.join(FILE);
-        let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(|source| {
-            if source.kind() == std::io::ErrorKind::AlreadyExists {
-                JournalError::Exists { path: path.clone() }
-            } else {
-                io("make", &path, source)
-            }
-        })?;
+        // The lock is held, so nobody makes it between this look and the renaming.
+        if path.exists() {
+            return Err(JournalError::Exists { path });
+        }
+        let unfinished = folder.join("journal.new");
+        let file = File::create(&unfinished).map_err(|source| io("make", &unfinished, source))?;
         let mut journal = Self { file, path, length: 0, next: 1, _lock: lock };
         journal.write(header, true)?;
+        std::fs::rename(&unfinished, &journal.path).map_err(|source| io("make", &journal.path, source))?;
         sync_folder(folder)?;
         Ok(journal)
     }
@@ -333,26 +334,38 @@ impl Contents {
     /// with what it told.
     pub fn replay(
         &self,
-        mut watch: impl FnMut(&Record, Vec<(TaskId, checkmate_machine::notice::Notice)>),
+        watch: impl FnMut(&Record, Vec<(TaskId, checkmate_machine::notice::Notice)>),
     ) -> Result<Run, JournalError> {
+        match self.replay_what_fits(watch)? {
+            (run, None) => Ok(run),
+            (_, Some(differs)) => Err(differs),
+        }
+    }
+
+    /// Replays the run up to the first record that does not fit, and says which one that is.
+    pub fn replay_what_fits(
+        &self,
+        mut watch: impl FnMut(&Record, Vec<(TaskId, checkmate_machine::notice::Notice)>),
+    ) -> Result<(Run, Option<JournalError>), JournalError> {
         let mut run = self.header.start()?;
         for record in self.records() {
             if let Event::Answered { task, effect, part, .. } = &record.event {
                 let expected =
                     run.awaited(task, *effect, *part).map_or_else(|| "nothing".to_owned(), Action::digest);
                 if expected != record.digest {
-                    return Err(JournalError::Differs {
+                    let differs = JournalError::Differs {
                         run: self.header.run.clone(),
                         seq: record.seq,
                         found: record.digest.clone(),
                         expected,
-                    });
+                    };
+                    return Ok((run, Some(differs)));
                 }
             }
             let notices = run.handle(&record.event);
             watch(record, notices);
         }
-        Ok(run)
+        Ok((run, None))
     }
 }
 

@@ -1,5 +1,7 @@
 //! `checkmate show`: what happened in a run and why.
 
+use std::io::{IsTerminal as _, Write as _};
+
 use checkmate_machine::event::{Answer, Event};
 use checkmate_machine::ids::TaskId;
 
@@ -36,7 +38,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     }
     let task = TaskId::new(TASK);
     let mut story = String::new();
-    let run = contents.replay(|_, notices| {
+    let (run, differs) = contents.replay_what_fits(|_, notices| {
         for (_, notice) in notices {
             let text = ui::about(&notice);
             if !text.is_empty() {
@@ -50,8 +52,16 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
         let Some(candidate) = candidate else {
             return Err(CommandError::usage(format!("The run {id} has no candidate: no patch could be applied.")));
         };
-        print(&candidate.diff);
-    } else if args.json {
+        // Programs get the patch byte for byte; a terminal is not steered by what an agent wrote.
+        if std::io::stdout().is_terminal() {
+            print(&format!("{}\n", ui::printable_lines(&candidate.diff)));
+        } else {
+            std::io::stdout().write_all(candidate.diff.as_bytes()).ok();
+        }
+        // The candidate is what there is to have from a run that cannot go on.
+        return Ok(exit_code::DONE);
+    }
+    if args.json {
         let summary = ui::summary(&id, &run, &task);
         let text = serde_json::to_string_pretty(&summary).map_err(|error| CommandError::local(error.to_string()))?;
         print(&format!("{text}\n"));
@@ -59,6 +69,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
         print(&story);
         print(&ui::card(&id, &run, &task));
     }
+    differs.map_or(Ok(()), Err)?;
     Ok(exit_code::DONE)
 }
 
