@@ -5,7 +5,7 @@
 
 mod perform;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use checkmate_machine::effect::Action;
@@ -22,6 +22,7 @@ use crate::error::CommandError;
 use crate::human::Human;
 use crate::journal::now;
 use crate::process::Cancel;
+use crate::redact::Redactor;
 use crate::session::Session;
 use crate::ui::{Told, Watcher};
 
@@ -53,6 +54,31 @@ struct Chunk {
     text: String,
 }
 
+/// What agents are saying, held back as far as a secret may have begun in it.
+#[derive(Debug, Default)]
+struct Speech {
+    held: BTreeMap<(TaskId, Role), String>,
+}
+
+impl Speech {
+    fn show(&mut self, watcher: &mut Watcher, redactor: &Redactor, chunk: Chunk) {
+        let held = self.held.entry((chunk.task.clone(), chunk.role)).or_default();
+        held.push_str(&chunk.text);
+        let text = redactor.take_safe(held);
+        if !text.is_empty() {
+            watcher.chunk(&chunk.task, chunk.role, &text);
+        }
+    }
+
+    /// Shows the rest of a reply that is over.
+    fn end(&mut self, watcher: &mut Watcher, redactor: &Redactor, task: &TaskId, role: Role) {
+        let rest = self.held.remove(&(task.clone(), role)).unwrap_or_default();
+        if !rest.is_empty() {
+            watcher.chunk(task, role, &redactor.text(&rest));
+        }
+    }
+}
+
 /// Drives a session to its end or to an interrupt.
 pub async fn drive(
     session: Session,
@@ -72,6 +98,7 @@ pub async fn drive(
     }
     let mut in_flight = FuturesUnordered::new();
     let mut started: BTreeSet<Key> = BTreeSet::new();
+    let mut speech = Speech::default();
     let interrupt = interrupt();
     tokio::pin!(interrupt);
     loop {
@@ -109,16 +136,23 @@ pub async fn drive(
                 return Ok(Drove::Interrupted);
             }
             Some(chunk) = streamed.recv() => {
-                watcher.chunk(&chunk.task, chunk.role, &redactor.text(&chunk.text));
+                speech.show(watcher, &redactor, chunk);
                 continue;
             }
             finished = in_flight.next() => finished,
         };
+        // An answer comes after all that was said on the way to it.
+        while let Ok(chunk) = streamed.try_recv() {
+            speech.show(watcher, &redactor, chunk);
+        }
         let Some((key, performed)) = finished else { break };
         started.remove(&key);
         let Performed::Answer { answer, requests } = performed else {
             return Ok(Drove::Interrupted);
         };
+        if let Some(Action::Call(call)) = run.awaited(&key.task, key.effect, key.part) {
+            speech.end(watcher, &redactor, &key.task, call.role);
+        }
         // Nobody waits any more for what was cancelled meanwhile.
         let Some(action) = run.awaited(&key.task, key.effect, key.part).cloned() else { continue };
         let event = Event::Answered {
