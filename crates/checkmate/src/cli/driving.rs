@@ -40,7 +40,7 @@ pub(super) fn drive(
     let drove = runtime.block_on(driver::drive(session, human, commands, &mut watcher));
     // A question at the terminal may still wait for a line; the program does not.
     runtime.shutdown_background();
-    match drove? {
+    match reported(output, Some(&id), drove)? {
         Drove::Over(outcome) => {
             if let Some(run) = watcher.finished() {
                 anstream::eprint!("{}", ui::card(&id, run, &TaskId::new(TASK)));
@@ -55,6 +55,18 @@ pub(super) fn drive(
             Err(CommandError::interrupted(format!("Interrupted. `checkmate resume {id}` goes on from here.")))
         }
     }
+}
+
+/// Writes an error where `--json` asks for the result, and hands it on.
+pub(super) fn reported<T>(
+    output: &Output,
+    id: Option<&RunId>,
+    result: Result<T, CommandError>,
+) -> Result<T, CommandError> {
+    if let (Err(error), Some(path)) = (&result, &output.json) {
+        write_failure(path, id, "error", &error.to_string())?;
+    }
+    result
 }
 
 /// Returns the exit code of an outcome.
@@ -75,7 +87,7 @@ pub(super) fn write_summary(path: Option<&Path>, id: &RunId, run: &Run) -> Resul
 }
 
 /// Writes the result of a run that did not come to an outcome.
-pub(super) fn write_failure(
+fn write_failure(
     path: &Path,
     id: Option<&RunId>,
     rule: &str,

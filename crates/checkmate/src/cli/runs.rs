@@ -42,7 +42,8 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
             }
         };
         let goal: String = printable(goal.lines().next().unwrap_or_default()).chars().take(60).collect();
-        text.push_str(&format!("{id}  {state:<22} {turns} turns  {goal}\n"));
+        let turns = format!("{turns} {}", if turns == 1 { "turn" } else { "turns" });
+        text.push_str(&format!("{id}  {state:<22} {turns:<8} {goal}\n"));
     }
     if text.is_empty() {
         anstream::eprintln!("This repository has no runs yet. Start one with `checkmate run \"GOAL\"`.");
