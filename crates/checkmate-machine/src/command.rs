@@ -79,6 +79,11 @@ impl CommandLine {
         Self::plain(line)
     }
 
+    /// Reads a pattern of `allow_commands`: words as in a command, where `*` is left as it is.
+    pub(crate) fn from_pattern(pattern: &str) -> Result<Self, CommandError> {
+        Self::plain(pattern.trim())
+    }
+
     fn plain(line: &str) -> Result<Self, CommandError> {
         let mut words =
             shell_words::split(line).map_err(|_| CommandError::Quote(line.into()))?.into_iter().peekable();

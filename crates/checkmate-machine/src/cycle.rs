@@ -178,6 +178,7 @@ impl Cycle {
             }
             Command::Land { how } if self.waits_for_landing() => {
                 self.outcome = None;
+                self.rounds.landings = 0;
                 self.land(*how);
             }
             Command::Cancel { .. } | Command::Retry | Command::Land { .. } => {}
@@ -306,9 +307,10 @@ impl Cycle {
             | (Action::Call(_), Answer::Called(_))
             | (Action::Apply { .. } | Action::Store { .. }, Answer::Applied(_) | Answer::Rejected { .. })
             | (Action::Ask(_), Answer::Said { .. })
-            | (Action::Land { .. }, Answer::Landed { .. } | Answer::Conflict { .. } | Answer::TargetMoved { .. }) => {
-                true
-            }
+            | (
+                Action::Land { .. },
+                Answer::Landed { .. } | Answer::Conflict { .. } | Answer::TargetMoved { .. },
+            ) => true,
             (Action::Read { paths, .. }, Answer::Files { files }) => files.len() == paths.len(),
             (Action::Check { tree, .. }, Answer::Ran(receipt)) => receipt.tree == *tree,
             (

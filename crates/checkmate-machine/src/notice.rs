@@ -1,6 +1,6 @@
 //! What the machine tells whoever watches. Nothing is decided from a notice.
 //!
-//! The tagged names and fields of the first eleven are a wire format that existing clients read; see `docs/wire.md`.
+//! The tagged names and fields of the first eleven are a wire format that existing clients read; see `docs/events.md`.
 
 use serde::{Deserialize, Serialize};
 

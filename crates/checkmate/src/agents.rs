@@ -22,6 +22,7 @@ use std::time::Duration;
 use checkmate_machine::effect::Call;
 use checkmate_machine::event::{Called, Failure, FailureKind, Usage};
 use checkmate_machine::ids::Role;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::time::Instant;
 
@@ -82,7 +83,7 @@ impl AgentSettings {
 }
 
 /// Prices in millionths of a US dollar for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
     /// For input that the provider had to read.
     pub input: u64,
@@ -339,6 +340,19 @@ fn innermost(error: &dyn std::error::Error) -> String {
         error = source;
     }
     error.to_string()
+}
+
+/// Returns every provider's name, key variable and usual address, for the documentation.
+#[cfg(test)]
+pub(crate) fn providers() -> impl Iterator<Item = (&'static str, Option<&'static str>, Option<&'static str>)>
+{
+    table::ROWS.into_iter().map(|row| {
+        let variable = match row.key {
+            table::Key::Variable { name, .. } => Some(name),
+            table::Key::Optional => None,
+        };
+        (row.name, variable, row.base_url)
+    })
 }
 
 #[cfg(test)]

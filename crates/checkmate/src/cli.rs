@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand.
 
 mod apply;
+mod config;
 mod demo;
 mod driving;
 mod init;
@@ -39,6 +40,7 @@ enum Command {
     Run(run::Args),
     Demo(demo::Args),
     Init(init::Args),
+    Config(config::Args),
     Resume(resume::Args),
     Land(land::Args),
     Undo(undo::Args),
@@ -62,8 +64,9 @@ impl Place {
                 Err(CommandError::usage(format!("`--repo {}` is not a folder.", repo.display())))
             }
             Some(repo) => Ok(repo.clone()),
-            None => std::env::current_dir()
-                .map_err(|error| CommandError::local(format!("The current directory cannot be used: {error}."))),
+            None => std::env::current_dir().map_err(|error| {
+                CommandError::local(format!("The current directory cannot be used: {error}."))
+            }),
         }
     }
 
@@ -88,6 +91,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::main(&place, &args),
         Command::Demo(args) => demo::main(&args),
         Command::Init(args) => init::main(&place, &args),
+        Command::Config(args) => config::main(&place, &args),
         Command::Resume(args) => resume::main(&place, &args),
         Command::Land(args) => land::main(&place, &args),
         Command::Undo(args) => undo::main(&place, &args),
@@ -107,8 +111,9 @@ pub fn main() -> ExitCode {
 
 /// Reads a file that the command line names.
 fn read(what: &str, path: &Path) -> Result<String, CommandError> {
-    std::fs::read_to_string(path)
-        .map_err(|error| CommandError::usage(format!("The {what} {} cannot be read: {error}.", path.display())))
+    std::fs::read_to_string(path).map_err(|error| {
+        CommandError::usage(format!("The {what} {} cannot be read: {error}.", path.display()))
+    })
 }
 
 /// Writes data to standard output. A reader that has gone away (`| head`) is no error.

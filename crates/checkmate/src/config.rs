@@ -21,13 +21,14 @@ use checkmate_machine::command::CommandLine;
 use checkmate_machine::ids::Role;
 use checkmate_machine::prompt;
 use checkmate_machine::spec::{LandPolicy, Policy, PromptText, ReviewMode, Strictness};
-use serde_json::Value;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use thiserror::Error;
 
 pub use self::schema::schema;
 pub use self::shape::Problem;
 pub use self::syntax::Position;
+pub use crate::agents::Price;
 
 /// The name of the configuration's file, in the repository's root.
 pub const FILE_NAME: &str = ".dualagent.json";
@@ -92,17 +93,6 @@ pub struct RoleSettings {
     pub time_limit_s: u32,
     /// What tokens cost, where the file says it.
     pub price: Option<Price>,
-}
-
-/// Prices in millionths of a US dollar for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Price {
-    /// For input that the provider had to read.
-    pub input: u64,
-    /// For input that it took from its cache.
-    pub cached: u64,
-    /// For output.
-    pub output: u64,
 }
 
 /// Whether models are asked or a replay script is played.
@@ -305,5 +295,7 @@ pub fn base_url_from_env(provider: &str, env: &dyn Fn(&str) -> Option<String>) -
     env(variable).map(|url| url.trim().to_owned()).filter(|url| !url.is_empty())
 }
 
+#[cfg(test)]
+mod reference;
 #[cfg(test)]
 mod tests;

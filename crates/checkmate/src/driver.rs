@@ -6,13 +6,15 @@
 mod perform;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::Pin;
 use std::time::Duration;
 
-use checkmate_machine::effect::Action;
+use checkmate_machine::effect::{Action, Question};
 use checkmate_machine::event::{Command, Event};
 use checkmate_machine::ids::{Role, TaskId};
 use checkmate_machine::notice::Notice;
 use checkmate_machine::outcome::Outcome;
+use checkmate_machine::run::Run;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use tokio::sync::mpsc;
@@ -20,7 +22,7 @@ use tokio::sync::mpsc;
 use self::perform::{Performed, Performer};
 use crate::error::CommandError;
 use crate::human::Human;
-use crate::journal::now;
+use crate::journal::{Journal, now};
 use crate::process::Cancel;
 use crate::redact::Redactor;
 use crate::session::Session;
@@ -54,6 +56,44 @@ struct Chunk {
     text: String,
 }
 
+/// Drives a session to its end or to an interrupt.
+pub async fn drive(
+    session: Session,
+    human: Human,
+    commands: Vec<Command>,
+    watcher: &mut Watcher,
+) -> Result<Drove, CommandError> {
+    let cancel = Cancel::default();
+    let Session { id: _, folder, mut run, mut journal, workspace, agents, shell, redactor } = session;
+    let performer = Performer::new(workspace, agents, shell, human, folder, cancel.clone());
+    let task = run.tasks().first().cloned().unwrap_or_else(|| TaskId::new(crate::session::TASK));
+    for command in commands {
+        let event = Event::Command { task: task.clone(), command };
+        journal.append(None, 0, &event)?;
+        tell(watcher, run.handle(&event));
+    }
+    let mut flight = Flight { in_flight: FuturesUnordered::new(), started: BTreeSet::new() };
+    let conducted = conduct(&mut run, &mut journal, &performer, &redactor, watcher, &mut flight).await;
+    if !matches!(conducted, Ok(true)) {
+        // Commands are ended in order. What they answer now is not taken; it will be asked for again.
+        cancel.cancel();
+        tokio::time::timeout(GRACE, flight.until_idle(&performer)).await.ok();
+    }
+    if !conducted? {
+        return Ok(Drove::Interrupted);
+    }
+    let outcome = run.outcome(&task);
+    if let Some(outcome) = &outcome {
+        journal.ended(outcome)?;
+    }
+    watcher.finish(run);
+    outcome.map(Drove::Over).ok_or_else(|| {
+        CommandError::local(
+            "The run has nothing to do and no outcome. This is a bug of Checkmate; please report it with the journal.",
+        )
+    })
+}
+
 /// What agents are saying, held back as far as a secret may have begun in it.
 #[derive(Debug, Default)]
 struct Speech {
@@ -79,32 +119,44 @@ impl Speech {
     }
 }
 
-/// Drives a session to its end or to an interrupt.
-pub async fn drive(
-    session: Session,
-    human: Human,
-    commands: Vec<Command>,
-    watcher: &mut Watcher,
-) -> Result<Drove, CommandError> {
-    let cancel = Cancel::default();
-    let Session { id: _, folder, mut run, mut journal, workspace, agents, shell, redactor } = session;
-    let performer = Performer::new(workspace, agents, shell, human, folder, cancel.clone());
-    let (chunks, mut streamed) = mpsc::unbounded_channel();
-    let task = run.tasks().first().cloned().unwrap_or_else(|| TaskId::new(crate::session::TASK));
-    for command in commands {
-        let event = Event::Command { task: task.clone(), command };
-        journal.append(None, 0, &event)?;
-        tell(watcher, run.handle(&event));
+/// What is being performed.
+struct Flight<F> {
+    in_flight: FuturesUnordered<F>,
+    started: BTreeSet<Key>,
+}
+
+impl<F: Future> Flight<F> {
+    /// Waits until no command runs; whoever else is still asked is not waited for.
+    async fn until_idle(&mut self, performer: &Performer) {
+        loop {
+            tokio::select! {
+                () = performer.is_idle() => return,
+                next = self.in_flight.next() => if next.is_none() { return },
+            }
+        }
     }
-    let mut in_flight = FuturesUnordered::new();
-    let mut started: BTreeSet<Key> = BTreeSet::new();
+}
+
+/// A part that is being performed.
+type Performing<'a> = Pin<Box<dyn Future<Output = (Key, Performed)> + 'a>>;
+
+/// Performs until nothing is outstanding; false means that the user interrupted it.
+async fn conduct<'a>(
+    run: &mut Run,
+    journal: &mut Journal,
+    performer: &'a Performer,
+    redactor: &Redactor,
+    watcher: &mut Watcher,
+    flight: &mut Flight<Performing<'a>>,
+) -> Result<bool, CommandError> {
+    let (chunks, mut streamed) = mpsc::unbounded_channel();
     let mut speech = Speech::default();
     let interrupt = interrupt();
     tokio::pin!(interrupt);
     loop {
         for pending in run.pending() {
             let key = Key { task: pending.task.clone(), effect: pending.effect, part: pending.part };
-            if !started.insert(key.clone()) {
+            if !flight.started.insert(key.clone()) {
                 continue;
             }
             let mut action = pending.action.clone();
@@ -113,65 +165,41 @@ pub async fn drive(
                 call.prompt.user = redactor.text(&call.prompt.user);
                 journal.asked(&key.task, key.effect, key.part, call)?;
             }
-            let (performer, chunks) = (&performer, chunks.clone());
-            in_flight.push(async move {
+            if matches!(action, Action::Ask(Question::Land)) {
+                watcher.propose(run, &key.task);
+            }
+            let chunks = chunks.clone();
+            flight.in_flight.push(Box::pin(async move {
                 let performed = performer.perform(&key.task, &action, &chunks).await;
                 (key, performed)
-            });
+            }));
         }
         let finished = tokio::select! {
             biased;
-            () = &mut interrupt => {
-                cancel.cancel();
-                // Commands are ended in order; whatever they answer now is not taken, and will be asked for again.
-                let commands_end = async {
-                    loop {
-                        tokio::select! {
-                            () = performer.is_idle() => break,
-                            next = in_flight.next() => if next.is_none() { break },
-                        }
-                    }
-                };
-                tokio::time::timeout(GRACE, commands_end).await.ok();
-                return Ok(Drove::Interrupted);
-            }
+            () = &mut interrupt => return Ok(false),
             Some(chunk) = streamed.recv() => {
-                speech.show(watcher, &redactor, chunk);
+                speech.show(watcher, redactor, chunk);
                 continue;
             }
-            finished = in_flight.next() => finished,
+            finished = flight.in_flight.next() => finished,
         };
-        // An answer comes after all that was said on the way to it.
+        // What an agent said comes before what follows from it.
         while let Ok(chunk) = streamed.try_recv() {
-            speech.show(watcher, &redactor, chunk);
+            speech.show(watcher, redactor, chunk);
         }
-        let Some((key, performed)) = finished else { break };
-        started.remove(&key);
-        let Performed::Answer { answer, requests } = performed else {
-            return Ok(Drove::Interrupted);
-        };
-        if let Some(Action::Call(call)) = run.awaited(&key.task, key.effect, key.part) {
-            speech.end(watcher, &redactor, &key.task, call.role);
-        }
+        let Some((key, performed)) = finished else { return Ok(true) };
+        flight.started.remove(&key);
+        let Performed::Answer { answer, requests } = performed else { return Ok(false) };
         // Nobody waits any more for what was cancelled meanwhile.
         let Some(action) = run.awaited(&key.task, key.effect, key.part).cloned() else { continue };
-        let event = Event::Answered {
-            task: key.task,
-            effect: key.effect,
-            part: key.part,
-            answer: redactor.answer(answer),
-        };
+        let Key { task, effect, part } = key;
+        if let Action::Call(call) = &action {
+            speech.end(watcher, redactor, &task, call.role);
+        }
+        let event = Event::Answered { task, effect, part, answer: redactor.answer(*answer) };
         journal.append(Some(&action), requests, &event)?;
         tell(watcher, run.handle(&event));
     }
-    let outcome = run.outcome(&task);
-    if let Some(outcome) = &outcome {
-        journal.ended(outcome)?;
-    }
-    watcher.finish(run);
-    outcome.map(Drove::Over).ok_or_else(|| {
-        CommandError::local("The run has nothing to do and no outcome. This is a bug of Checkmate; please report it with the journal.")
-    })
 }
 
 fn tell(watcher: &mut Watcher, notices: Vec<(TaskId, Notice)>) {
@@ -186,7 +214,8 @@ async fn interrupt() {
     {
         use tokio::signal::unix::{SignalKind, signal};
 
-        let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+        let (Ok(mut terminate), Ok(mut hangup)) =
+            (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
         else {
             return std::future::pending().await;
         };

@@ -58,17 +58,11 @@ impl fmt::Display for CommandError {
 
 impl std::error::Error for CommandError {}
 
-macro_rules! local {
-    ($($error:ty),+) => {
-        $(impl From<$error> for CommandError {
-            fn from(error: $error) -> Self {
-                Self::local(error.to_string())
-            }
-        })+
-    };
+impl From<crate::workspace::WorkspaceError> for CommandError {
+    fn from(error: crate::workspace::WorkspaceError) -> Self {
+        Self::local(error.to_string())
+    }
 }
-
-local!(crate::workspace::WorkspaceError, crate::journal::JournalError);
 
 impl From<crate::config::ConfigError> for CommandError {
     fn from(error: crate::config::ConfigError) -> Self {

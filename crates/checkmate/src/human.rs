@@ -33,7 +33,10 @@ impl Human {
         }
         let text = match question {
             Question::Command { role, line } => {
-                format!("The {role} would like to run `{}` in the run's own tree. Allow it?", line.escape_debug())
+                format!(
+                    "The {role} would like to run `{}` in the run's own tree. Allow it?",
+                    line.escape_debug()
+                )
             }
             Question::Land => "Approved. Bring the change into your working tree?".to_owned(),
         };

@@ -5,22 +5,23 @@
 //! crash tore is the last one, was never acted on, and is cut off when the journal is opened again. The format is
 //! described in `docs/journal.md`.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use checkmate_machine::effect::{Action, Call, hash};
 use checkmate_machine::event::Event;
-use checkmate_machine::ids::{RunId, TaskId};
+use checkmate_machine::ids::{Role, RunId, TaskId};
 use checkmate_machine::outcome::Outcome;
 use checkmate_machine::run::{PlannedTask, Run};
 use checkmate_machine::spec::Spec;
 use serde::{Deserialize, Serialize};
 
-use crate::session::Shell;
+use crate::config::RoleSettings;
+use crate::error::CommandError;
+use crate::state::JOURNAL;
 
-/// The journal's name in the run's folder.
-pub const FILE: &str = "journal.jsonl";
 /// The version that this program writes, and the only one that it drives on.
 const VERSION: u32 = 1;
 /// A line longer than this is no line of ours.
@@ -45,6 +46,28 @@ pub struct Header {
     pub tasks: Vec<HeaderTask>,
     /// What the shell was told; holds names of environment variables, never their values.
     pub shell: Shell,
+}
+
+/// What the shell was told at the start of a run; pinned in the journal's header.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Shell {
+    /// The agents, by role; empty for scripted ones.
+    #[serde(default)]
+    pub roles: BTreeMap<Role, RoleSettings>,
+    /// Whether the agents are scripted.
+    #[serde(default)]
+    pub scripted: bool,
+    /// Paths that git does not track and a build needs, linked into the run's tree.
+    #[serde(default)]
+    pub link_paths: Vec<String>,
+    /// Names of environment variables that commands may see though they look like secrets.
+    #[serde(default)]
+    pub keep_env: Vec<String>,
+    /// The JUnit XML file that the test command writes.
+    #[serde(default)]
+    pub test_report: Option<String>,
+    /// The time limit of a command in seconds.
+    pub time_limit_s: u64,
 }
 
 /// A task in the header.
@@ -85,13 +108,15 @@ impl Header {
                 spec: task.spec.clone(),
             })
             .collect();
-        Run::new(tasks, 1).map_err(|error| JournalError::Schedule { run: self.run.clone(), reason: error.to_string() })
+        Run::new(tasks, 1)
+            .map_err(|error| JournalError::Schedule { run: self.run.clone(), reason: error.to_string() })
     }
 }
 
 /// A line of a journal after the first.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "almost every entry is an event, so a box would save nothing")]
 pub enum Entry {
     /// Something happened; the run is replayed from these.
     Event(Record),
@@ -162,7 +187,9 @@ pub enum JournalError {
         path: PathBuf,
     },
     /// Somebody else drives it.
-    #[error("Another checkmate drives this run (process {holder}). Wait for it to end, or end it, and try again.")]
+    #[error(
+        "Another checkmate drives this run (process {holder}). Wait for it to end, or end it, and try again."
+    )]
     Locked {
         /// The process that holds the lock, as far as it is known.
         holder: String,
@@ -220,6 +247,12 @@ pub enum JournalError {
     },
 }
 
+impl From<JournalError> for CommandError {
+    fn from(error: JournalError) -> Self {
+        Self::local(error.to_string())
+    }
+}
+
 /// An open journal; holds the run's lock until it is dropped.
 #[derive(Debug)]
 pub struct Journal {
@@ -238,7 +271,7 @@ impl Journal {
     pub fn create(folder: &Path, header: &Header) -> Result<Self, JournalError> {
         std::fs::create_dir_all(folder).map_err(|source| io("make the folder", folder, source))?;
         let lock = lock(folder)?;
-        let path = folder.join(FILE);
+        let path = folder.join(JOURNAL);
         // The lock is held, so nobody makes it between this look and the renaming.
         if path.exists() {
             return Err(JournalError::Exists { path });
@@ -256,7 +289,7 @@ impl Journal {
     pub fn open(folder: &Path) -> Result<(Self, Contents), JournalError> {
         let lock = lock(folder)?;
         let contents = read(folder)?;
-        let path = folder.join(FILE);
+        let path = folder.join(JOURNAL);
         if contents.header.version != VERSION {
             return Err(JournalError::Version { path, found: contents.header.version });
         }
@@ -269,7 +302,12 @@ impl Journal {
     }
 
     /// Appends an event; it is on disk when this returns.
-    pub fn append(&mut self, action: Option<&Action>, requests: u32, event: &Event) -> Result<(), JournalError> {
+    pub fn append(
+        &mut self,
+        action: Option<&Action>,
+        requests: u32,
+        event: &Event,
+    ) -> Result<(), JournalError> {
         let record = Record {
             seq: self.next,
             at: now(),
@@ -299,10 +337,12 @@ impl Journal {
         let failed = |source: std::io::Error| io("write", &self.path, source);
         let mut bytes = serde_json::to_vec(line).map_err(|error| failed(error.into()))?;
         bytes.push(b'\n');
-        let written = self.file.write_all(&bytes).and_then(|()| if sync { self.file.sync_data() } else { Ok(()) });
+        let written =
+            self.file.write_all(&bytes).and_then(|()| if sync { self.file.sync_data() } else { Ok(()) });
         if let Err(source) = written {
             // A line that is not wholly on disk must not stand before the next one.
-            let mended = self.file.set_len(self.length).and_then(|()| self.file.seek(SeekFrom::Start(self.length)));
+            let mended =
+                self.file.set_len(self.length).and_then(|()| self.file.seek(SeekFrom::Start(self.length)));
             return Err(io("write", &self.path, mended.err().unwrap_or(source)));
         }
         self.length += bytes.len() as u64;
@@ -334,47 +374,37 @@ impl Contents {
     /// with what it told.
     pub fn replay(
         &self,
-        watch: impl FnMut(&Record, Vec<(TaskId, checkmate_machine::notice::Notice)>),
-    ) -> Result<Run, JournalError> {
-        match self.replay_what_fits(watch)? {
-            (run, None) => Ok(run),
-            (_, Some(differs)) => Err(differs),
-        }
-    }
-
-    /// Replays the run up to the first record that does not fit, and says which one that is.
-    pub fn replay_what_fits(
-        &self,
         mut watch: impl FnMut(&Record, Vec<(TaskId, checkmate_machine::notice::Notice)>),
-    ) -> Result<(Run, Option<JournalError>), JournalError> {
+    ) -> Result<Run, JournalError> {
         let mut run = self.header.start()?;
         for record in self.records() {
             if let Event::Answered { task, effect, part, .. } = &record.event {
                 let expected =
                     run.awaited(task, *effect, *part).map_or_else(|| "nothing".to_owned(), Action::digest);
                 if expected != record.digest {
-                    let differs = JournalError::Differs {
+                    return Err(JournalError::Differs {
                         run: self.header.run.clone(),
                         seq: record.seq,
                         found: record.digest.clone(),
                         expected,
-                    };
-                    return Ok((run, Some(differs)));
+                    });
                 }
             }
             let notices = run.handle(&record.event);
             watch(record, notices);
         }
-        Ok((run, None))
+        Ok(run)
     }
 }
 
 /// Reads a journal without a lock; a torn last line is left out.
 pub fn read(folder: &Path) -> Result<Contents, JournalError> {
-    let path = folder.join(FILE);
+    let path = folder.join(JOURNAL);
     let file = match File::open(&path) {
         Ok(file) => file,
-        Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Err(JournalError::Missing { path }),
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+            return Err(JournalError::Missing { path });
+        }
         Err(source) => return Err(io("read", &path, source)),
     };
     let damaged = |line: usize, reason: String| JournalError::Damaged { path: path.clone(), line, reason };
@@ -391,7 +421,8 @@ pub fn read(folder: &Path) -> Result<Contents, JournalError> {
             break;
         }
         if header.is_none() {
-            header = Some(serde_json::from_slice(&bytes).map_err(|error| damaged(number, error.to_string()))?);
+            header =
+                Some(serde_json::from_slice(&bytes).map_err(|error| damaged(number, error.to_string()))?);
         } else {
             match serde_json::from_slice(&bytes) {
                 Ok(entry) => entries.push(entry),
@@ -422,7 +453,7 @@ fn call_hash(call: &Call) -> String {
 fn lock(folder: &Path) -> Result<File, JournalError> {
     let path = folder.join("lock");
     if !folder.is_dir() {
-        return Err(JournalError::Missing { path: folder.join(FILE) });
+        return Err(JournalError::Missing { path: folder.join(JOURNAL) });
     }
     let mut file = OpenOptions::new()
         .read(true)

@@ -22,3 +22,6 @@ pub mod error;
 pub mod exit_code;
 pub mod redact;
 pub mod ui;
+
+#[cfg(test)]
+mod documentation;

@@ -15,7 +15,8 @@ pub struct Redactor {
 impl Redactor {
     /// Takes the values to look for.
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
-        let mut secrets: Vec<String> = secrets.into_iter().filter(|secret| secret.len() >= SHORTEST).collect();
+        let mut secrets: Vec<String> =
+            secrets.into_iter().filter(|secret| secret.len() >= SHORTEST).collect();
         // Longest first: a secret that contains another one is replaced whole.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.dedup();
@@ -92,7 +93,9 @@ impl Redactor {
             }
             // Not `any`: every item has to be looked at.
             Value::Array(items) => items.iter_mut().fold(false, |changed, item| self.value(item) | changed),
-            Value::Object(fields) => fields.values_mut().fold(false, |changed, item| self.value(item) | changed),
+            Value::Object(fields) => {
+                fields.values_mut().fold(false, |changed, item| self.value(item) | changed)
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
     }
@@ -110,7 +113,11 @@ mod tests {
 
     #[test]
     fn a_secret_that_comes_in_pieces_is_replaced_too() {
-        let redactor = Redactor::new(["sk-secret-1".to_owned(), "sk-secret-1-longer".to_owned(), "1 and 2 and".to_owned()]);
+        let redactor = Redactor::new([
+            "sk-secret-1".to_owned(),
+            "sk-secret-1-longer".to_owned(),
+            "1 and 2 and".to_owned(),
+        ]);
         let text = "a sk-secret-1-longer, sk-secret-1 and 2 and sk-secret-x. sk-sec";
         for size in 1..text.len() {
             let (mut growing, mut shown) = (String::new(), String::new());
@@ -125,8 +132,12 @@ mod tests {
 
     #[test]
     fn secrets_are_replaced_wherever_they_stand() {
-        let redactor = Redactor::new(["sk-secret-1".to_owned(), "sk-secret-1-longer".to_owned(), "short".to_owned()]);
-        assert_eq!(redactor.text("a sk-secret-1-longer b sk-secret-1 short"), "a [redacted] b [redacted] short");
+        let redactor =
+            Redactor::new(["sk-secret-1".to_owned(), "sk-secret-1-longer".to_owned(), "short".to_owned()]);
+        assert_eq!(
+            redactor.text("a sk-secret-1-longer b sk-secret-1 short"),
+            "a [redacted] b [redacted] short"
+        );
         let answer = Answer::Rejected { reasons: vec!["fine".into(), "has sk-secret-1 in it".into()] };
         let redacted = Answer::Rejected { reasons: vec!["fine".into(), "has [redacted] in it".into()] };
         assert_eq!(redactor.answer(answer), redacted);

@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use checkmate_machine::event::{Answer, Event, Failure, FailureKind};
 use checkmate_machine::effect::Action;
+use checkmate_machine::event::{Answer, Event, Failure, FailureKind};
 use checkmate_machine::ids::{Role, RunId, TaskId};
 use checkmate_machine::run::Run;
 use checkmate_machine::spec::Spec;
-use serde::{Deserialize, Serialize};
 
-use crate::agents::{AgentSettings, Agents, Price, Script};
+use crate::agents::{AgentSettings, Agents, Script};
 use crate::config::RoleSettings;
 use crate::error::CommandError;
-use crate::journal::{Contents, Header, HeaderTask, Journal, JournalError};
+use crate::journal::{Contents, Header, HeaderTask, Journal, JournalError, Shell};
 use crate::process;
 use crate::redact::Redactor;
 use crate::state::{self, RunsFolder};
@@ -24,28 +23,6 @@ use crate::workspace::{Repository, Workspace, repository_key};
 pub const TASK: &str = "main";
 /// The scripted agents of a run, kept so that a resume does not depend on the user's file.
 const SCRIPT: &str = "script.json";
-
-/// What the shell was told at the start of a run; pinned in the journal's header.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Shell {
-    /// The agents, by role; empty for scripted ones.
-    #[serde(default)]
-    pub roles: BTreeMap<Role, RoleSettings>,
-    /// Whether the agents are scripted.
-    #[serde(default)]
-    pub scripted: bool,
-    /// Paths that git does not track and a build needs, linked into the run's tree.
-    #[serde(default)]
-    pub link_paths: Vec<String>,
-    /// Names of environment variables that commands may see though they look like secrets.
-    #[serde(default)]
-    pub keep_env: Vec<String>,
-    /// The JUnit XML file that the test command writes.
-    #[serde(default)]
-    pub test_report: Option<String>,
-    /// The time limit of a command in seconds.
-    pub time_limit_s: u64,
-}
 
 /// A repository with its runs.
 #[derive(Debug, Clone)]
@@ -179,9 +156,10 @@ fn paid(contents: &Contents) -> Result<BTreeMap<Role, u32>, JournalError> {
                 Answer::Called(called) => called.requests,
                 Answer::Failed(Failure { kind, .. }) => match kind {
                     // Every request of a failed call was an entry of the script.
-                    FailureKind::Provider | FailureKind::Account | FailureKind::Refusal | FailureKind::Local => {
-                        record.requests
-                    }
+                    FailureKind::Provider
+                    | FailureKind::Account
+                    | FailureKind::Refusal
+                    | FailureKind::Local => record.requests,
                 },
                 Answer::Prepared(_)
                 | Answer::Files { .. }
@@ -212,7 +190,8 @@ fn agents(shell: &Shell, script: Option<&str>) -> Result<Agents, CommandError> {
     Ok(Agents::live(settings, &environment)?)
 }
 
-fn agent_settings(settings: &RoleSettings) -> AgentSettings {
+/// Turns a role's settings into those of its agent.
+pub(crate) fn agent_settings(settings: &RoleSettings) -> AgentSettings {
     let mut agent = AgentSettings::new(settings.provider.clone(), settings.model.clone());
     agent.base_url.clone_from(&settings.base_url);
     agent.api_key_env.clone_from(&settings.api_key_env);
@@ -220,9 +199,7 @@ fn agent_settings(settings: &RoleSettings) -> AgentSettings {
     agent.temperature = settings.temperature;
     agent.time_limit = Duration::from_secs(settings.time_limit_s.into());
     agent.retry_budget = agent.retry_budget.max(agent.time_limit);
-    agent.price = settings
-        .price
-        .map(|price| Price { input: price.input, cached: price.cached, output: price.output });
+    agent.price = settings.price;
     agent
 }
 

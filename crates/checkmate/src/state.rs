@@ -15,6 +15,9 @@ use checkmate_machine::ids::RunId;
 
 use crate::error::CommandError;
 
+/// The journal's name in a run's folder; a run exists once it is there.
+pub const JOURNAL: &str = "journal.jsonl";
+
 /// The folder that holds the runs of one repository.
 #[derive(Debug, Clone)]
 pub struct RunsFolder {
@@ -24,7 +27,8 @@ pub struct RunsFolder {
 impl RunsFolder {
     /// Finds the folder by the environment: `$XDG_STATE_HOME`, else `$HOME/.local/state`.
     pub fn of(repository_key: &str) -> Result<Self, CommandError> {
-        let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let absolute =
+            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let state = absolute("XDG_STATE_HOME")
             .or_else(|| absolute("HOME").map(|home| home.join(".local").join("state")))
             .ok_or_else(|| {
@@ -57,7 +61,7 @@ impl RunsFolder {
         for entry in entries {
             let entry = entry.map_err(|error| unreadable(&self.path, &error))?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if entry.path().join(crate::journal::FILE).is_file() {
+            if entry.path().join(JOURNAL).is_file() {
                 runs.push(RunId::new(name));
             }
         }
@@ -69,7 +73,9 @@ impl RunsFolder {
     pub fn find(&self, wanted: &str) -> Result<RunId, CommandError> {
         let runs = self.list()?;
         let Some(latest) = runs.last() else {
-            return Err(CommandError::usage("This repository has no runs yet. Start one with `checkmate run \"GOAL\"`."));
+            return Err(CommandError::usage(
+                "This repository has no runs yet. Start one with `checkmate run \"GOAL\"`.",
+            ));
         };
         if wanted == "latest" {
             return Ok(latest.clone());
@@ -92,13 +98,41 @@ impl RunsFolder {
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> CommandError {
-    CommandError::local(format!("The folder of the runs, {}, cannot be read: {error}. Check its permissions.", path.display()))
+    CommandError::local(format!(
+        "The folder of the runs, {}, cannot be read: {error}. Check its permissions.",
+        path.display()
+    ))
 }
 
-/// Makes a name for a new run: its time and four random characters, so that names sort by age.
+/// Makes a name for a new run: its time, to about a millisecond, and two random characters. Names sort by age.
 pub fn new_run_id() -> RunId {
+    run_id(jiff::Timestamp::now(), fastrand::u32(..1024))
+}
+
+/// The last four characters are two digits of base 32 for the part of the second, and two for `random` below 1024.
+fn run_id(at: jiff::Timestamp, random: u32) -> RunId {
     const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-    let time = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).strftime("%Y%m%d-%H%M%S").to_string();
-    let random: String = (0..4).map(|_| char::from(LETTERS[fastrand::usize(..LETTERS.len())])).collect();
-    RunId::new(format!("{time}-{random}"))
+    let time = at.to_zoned(jiff::tz::TimeZone::UTC).strftime("%Y%m%d-%H%M%S").to_string();
+    let parts = at.subsec_nanosecond().unsigned_abs() / 976_563;
+    let digits = [parts / 32, parts % 32, random / 32 % 32, random % 32];
+    let tail: String = digits.iter().map(|digit| char::from(LETTERS[*digit as usize % 32])).collect();
+    RunId::new(format!("{time}-{tail}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_runs_sort_by_age_also_within_a_second() {
+        let start: jiff::Timestamp = "2026-11-21T23:53:05Z".parse().unwrap();
+        let at = |ms: i64| start + jiff::SignedDuration::from_millis(ms);
+        let ids = [at(0), at(2), at(500), at(999), at(1000)].map(|at| run_id(at, 1023));
+        assert_eq!(ids[0].as_str(), "20261121-235305-00zz");
+        assert_eq!(ids[3].as_str(), "20261121-235305-zyzz");
+        let mut sorted = ids.clone();
+        sorted.sort();
+        assert_eq!(sorted, ids);
+        assert!(run_id(at(2), 0) > run_id(at(0), 1023));
+    }
 }

@@ -75,6 +75,11 @@ impl Watcher {
         self.event(task, &now(), &StreamChunk { kind: "stream_chunk", role, chunk: text });
     }
 
+    /// Shows an approved change and its verdict to the person who is asked whether it may land.
+    pub fn propose(&self, run: &Run, task: &TaskId) {
+        anstream::eprint!("{}", card::proposal(run, task));
+    }
+
     /// Keeps the final state for the summary.
     pub fn finish(&mut self, run: Run) {
         self.finished = Some(run);

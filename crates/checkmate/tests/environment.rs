@@ -191,7 +191,7 @@ impl TestEnvironment {
             [
                 (r"\d{8}-\d{6}-[0-9a-z]{4}", "RUN"),
                 (r"\b\d+\.\d s\b", "TIME"),
-                (r"\b[0-9a-f]{40}\b", "HASH"),
+                (r"\b(?:[0-9a-f]{40}|[0-9a-f]{10})\b", "HASH"),
                 (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "AT"),
             ]
             .map(|(pattern, name)| (Regex::new(pattern).unwrap(), name))

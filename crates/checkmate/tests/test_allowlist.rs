@@ -17,7 +17,8 @@ fn refused(patch: &str) -> String {
     symlink("../package.json", environment.root().join("src/linked.sh")).unwrap();
     environment.config(json!({"max_iterations": 2}));
     let before = environment.files();
-    let script = Script::new().builder(builds(patch)).builder(builds(patch)).then("repeat_last_of_role");
+    let script =
+        Script::new().builder(builds(patch)).builder(builds(&adds("test/red_test.sh", &["expect red 1 2"])));
     let output = environment.cycle(&script);
     output.ended(2);
     assert_eq!(environment.files(), before, "the user's tree is as it was");

@@ -173,6 +173,6 @@ fn a_test_command_that_cannot_start_is_an_error_and_not_a_verdict() {
     let environment = TestEnvironment::new();
     environment.config(json!({"test_command": "no-such-program --test"}));
     let output = environment.cycle(&Script::approved());
-    assert_has(output.ended(1), &["could not be started", "Mend `test_command` in .dualagent.json"]);
+    assert_has(output.ended(1), &["could not be started", "correct `test_command` in .dualagent.json"]);
     assert_eq!(environment.result()["outcome"], "error");
 }

@@ -27,7 +27,7 @@ fn runs_are_listed_with_their_ends_the_latest_first() {
     output.ended(0);
     let lines: Vec<&str> = output.stdout.lines().collect();
     assert_eq!(lines.len(), 2);
-    assert_has(lines[0], &["approved", "1 turn   Add shout"]);
+    assert_has(lines[0], &["approved", "1 turn    Add shout"]);
     assert_has(lines[1], &["unusable_reply", "Add shout"]);
     assert_eq!(environment.run(&["runs", "-n", "1"]).stdout.lines().count(), 1);
 }

@@ -28,7 +28,7 @@ fn people_read_every_stage_and_a_verdict_card() {
             "extra_tests": ["shout of nothing"], "issues": [issue("empty", "minor", "an empty word shouts too")]}));
     assert_snapshot!(environment.cycle(&script).ended(0), @"
     run RUN
-      · Working on 4 files from HASH.
+      · Working on 4 files, from the commit HASH.
     turn 1/3
       · The builder is working.
       ✓ baseline  1 passed  TIME

@@ -108,6 +108,10 @@ impl Cycle {
     /// Runs the test command and what the gate let through.
     fn check(&mut self, commands: Vec<CommandLine>) {
         self.status("Running the tests.");
+        self.emit_check(commands);
+    }
+
+    fn emit_check(&mut self, commands: Vec<CommandLine>) {
         let tree = self.present_tree();
         let mut parts = vec![Action::Check {
             kind: CheckKind::Tests,
@@ -191,9 +195,15 @@ impl Cycle {
             Ended::TimedOut { .. } | Ended::Killed { .. } => self.on_red(format!(
                 "{reason} It ran to its end before the change, so the change makes it hang, crash or run too long."
             )),
-            Ended::NotStarted { .. } | Ended::Exited { .. } => self.end(Outcome::Error {
-                message: format!("{reason} It could be run before the change; mend it and go on with `checkmate resume`."),
-            }),
+            Ended::NotStarted { .. } | Ended::Exited { .. } => {
+                // Outstanding again, for whoever mends this machine and resumes.
+                self.emit_check(Vec::new());
+                self.end(Outcome::Error {
+                    message: format!(
+                        "{reason} It could be run before the change. Provide what it lacks and go on with `checkmate resume`."
+                    ),
+                });
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::checks::{refused_by_a_person, said, split_tail};
 use super::record::{ExtraTest, TurnEnd};
-use super::turn::distinct;
+use super::turn::{distinct, sentence};
 use super::{Cycle, Step};
 use crate::command::CommandLine;
 use crate::effect::{Action, CheckKind, Purpose, Question};
@@ -48,8 +48,12 @@ impl Cycle {
         match (review.verdict, review.block_reason) {
             (ReviewVerdict::Block, Some(BlockReason::Uncertainty)) => self.diagnose(&called, &review),
             (ReviewVerdict::Block, Some(BlockReason::NeedsHuman)) => {
-                let reason =
-                    format!("The reviewer asks for a person: {}{}", review.stopping, listed(&review));
+                let reason = format!(
+                    "The reviewer asks for a person: {}{} Decide it, say it in the goal and start a new run, or take \
+                     the candidate over by hand: `checkmate show RUN --patch`.",
+                    sentence(&review.stopping),
+                    listed(&review)
+                );
                 self.take_review(review);
                 self.stop(StoppedBy::NeedsHuman, reason);
             }
@@ -222,7 +226,8 @@ impl Cycle {
             self.diagnostics.push(prompt::receipt(&receipt));
         }
         for refusal in &diagnostics.refused {
-            self.status(refusal.clone());
+            // The agent sees the command above the refusal; for a person the refusal names it.
+            self.status(refusal.split_once('\n').map_or(&**refusal, |(_, reason)| reason));
             self.diagnostics.push(refusal.clone());
         }
         self.ask_reviewer();
@@ -263,5 +268,5 @@ impl Cycle {
 }
 
 fn listed(review: &Review) -> String {
-    review.issues.iter().map(|issue| format!(" {}", issue.description)).collect()
+    review.issues.iter().map(|issue| format!(" {}", sentence(&issue.description))).collect()
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use similar::TextDiff;
 
+use super::turn::sentence;
 use super::{Cycle, Step};
 use crate::effect::Purpose;
 use crate::event::Answer;
@@ -11,6 +12,7 @@ use crate::ids::{Role, TreeId};
 use crate::notice::Notice;
 use crate::outcome::StoppedBy;
 use crate::patch;
+use crate::prompt;
 use crate::reply::{DecisionKind, Reply, Shape};
 use crate::verdict::{Decision, ReviewState};
 
@@ -130,15 +132,20 @@ impl Cycle {
             .iter()
             .map(|finding| format!("{}: {}", finding.id, finding.issue.description))
             .collect();
-        let open = if open.is_empty() { String::new() } else { format!(" Still open: {}.", open.join("; ")) };
-        self.stop_with(
-            StoppedBy::Oscillation,
+        let advice = if open.is_empty() {
+            let before = self.turns.last().map_or_else(String::new, |turn| prompt::turn_end(&turn.end));
             format!(
-                "{}{open} Builder and reviewer will not get further by themselves: decide the open point and say it in \
-                 the goal, enable a moderator, or take the candidate over by hand.",
-                stuck.reason
-            ),
-        );
+                "{before} The builder will not get further by itself: word the goal more exactly, try another model for \
+                 the builder, or take over by hand."
+            )
+        } else {
+            format!(
+                "Still open: {}. Builder and reviewer will not get further by themselves: decide the open point and say \
+                 it in the goal, enable a moderator, or take the candidate over by hand.",
+                open.join("; ")
+            )
+        };
+        self.stop_with(StoppedBy::Oscillation, format!("{} {}", stuck.reason, advice.trim()));
     }
 
     pub(super) fn moderate(&mut self, stuck: Stuck) {
@@ -160,13 +167,20 @@ impl Cycle {
         match decision.decision {
             DecisionKind::AcceptBuilder => self.accept_builder(stuck, reasoning),
             DecisionKind::AcceptReviewer => {
-                let reason = format!("{} The moderator sides with the reviewer: {reasoning}", stuck.reason);
+                let reason = format!(
+                    "{} The moderator sides with the reviewer: {} Say in the goal how to meet the open findings and start \
+                     a new run, or take the candidate over by hand: `checkmate show RUN --patch`.",
+                    stuck.reason,
+                    sentence(reasoning)
+                );
                 self.stop_with(StoppedBy::Moderator, reason);
             }
             DecisionKind::RejectBoth => {
                 let reason = format!(
-                    "{} The moderator sides with neither and asks for a person: {reasoning}",
-                    stuck.reason
+                    "{} The moderator sides with neither and asks for a person: {} Decide it, say it in the goal and start a \
+                     new run, or take the candidate over by hand: `checkmate show RUN --patch`.",
+                    stuck.reason,
+                    sentence(reasoning)
                 );
                 self.stop_with(StoppedBy::NeedsHuman, reason);
             }
@@ -182,7 +196,8 @@ impl Cycle {
             stuck.rule,
             format!(
                 "{} The moderator sides with the builder ({reasoning}), but no moderator approves over missing or red \
-                 evidence.",
+                 evidence. Take the candidate over by hand, `checkmate show RUN --patch`, or word the goal differently and \
+                 start a new run.",
                 stuck.reason
             ),
         );

@@ -10,6 +10,7 @@ use crate::gate::paths;
 use crate::ids::Role;
 use crate::notice::Notice;
 use crate::outcome::{Outcome, StoppedBy};
+use crate::patch;
 use crate::prompt;
 use crate::reply::{AnswerKind, BuilderReply, Problem, Reply, Shape};
 use crate::spec::Product;
@@ -24,7 +25,8 @@ const SHOWN: usize = 8;
 impl Cycle {
     pub(super) fn on_prepared(&mut self, answers: Vec<Answer>) {
         let Some(Answer::Prepared(prepared)) = answers.into_iter().next() else { return };
-        self.status(format!("Working on {} files from {}.", prepared.files.len(), prepared.head));
+        let commit: String = prepared.head.as_str().chars().take(10).collect();
+        self.status(format!("Working on {} files, from the commit {commit}.", prepared.files.len()));
         for note in &prepared.notes {
             self.notices.push(Notice::Status { message: note.clone() });
         }
@@ -88,21 +90,22 @@ impl Cycle {
     /// Asks the maker; the baseline runs beside its first call.
     pub(super) fn ask_builder(&mut self) {
         self.status("The builder is working.");
+        let parts = self.building();
+        self.emit(Step::Building, parts);
+    }
+
+    /// Returns the call of the maker, and behind it the baseline where it is not known yet.
+    fn building(&self) -> Vec<Action> {
         let mut parts = vec![self.call(Role::Builder, Purpose::Build)];
         if self.baseline.is_none() {
-            parts.push(Action::Check {
-                kind: CheckKind::Baseline,
-                command: self.spec.policy.test_command.clone(),
-                tree: self.base(),
-                overlay: None,
-            });
+            parts.push(self.baseline_check());
         }
-        self.emit(Step::Building, parts);
+        parts
     }
 
     pub(super) fn on_built(&mut self, answers: Vec<Answer>) {
         let mut called = None;
-        for answer in answers {
+        for answer in answers.clone() {
             if let Answer::Called(reply) = answer {
                 called = Some(reply);
             } else if let Answer::Ran(receipt) = answer {
@@ -111,10 +114,20 @@ impl Cycle {
             }
         }
         if let Some(reason) = self.unusable_baseline() {
+            self.run_baseline_again(answers);
             return self.end(Outcome::Error { message: reason });
         }
         if let Some(called) = called {
             self.take_reply(&called);
+        }
+    }
+
+    fn baseline_check(&self) -> Action {
+        Action::Check {
+            kind: CheckKind::Baseline,
+            command: self.spec.policy.test_command.clone(),
+            tree: self.base(),
+            overlay: None,
         }
     }
 
@@ -125,13 +138,23 @@ impl Cycle {
         self.ask_builder();
     }
 
+    /// Makes the baseline outstanding once more, for whoever mends this machine and resumes; the reply beside it stays
+    /// paid for.
+    fn run_baseline_again(&mut self, answers: Vec<Answer>) {
+        self.baseline = None;
+        let parts = self.building();
+        let check = parts.len() - 1;
+        self.emit(Step::Building, parts);
+        self.answers = (0..).zip(answers).filter(|(part, _)| *part as usize != check).collect();
+    }
+
     /// A test command that cannot run on the unchanged tree will tell nothing about a change either.
     fn unusable_baseline(&self) -> Option<String> {
         match self.baseline.as_ref()?.signal() {
             Signal::Infra { reason } => Some(format!(
-                "{reason} This happened on the tree before any change, so no candidate could be judged. Mend \
-                 `test_command` in .dualagent.json or what it needs (`link_paths` brings in what git does not track), \
-                 then start again."
+                "{reason} This happened on the tree before any change, so no candidate could be judged. If the command \
+                 is wrong, correct `test_command` in .dualagent.json and start a new run; if it lacks something of this \
+                 machine, provide it and go on with `checkmate resume` (`link_paths` brings in what git does not track)."
             )),
             Signal::Pass { .. } | Signal::Fail | Signal::Absent | Signal::Flaky => None,
         }
@@ -156,9 +179,10 @@ impl Cycle {
         });
         if let Some(conflict) = &reply.conflict {
             let reason = format!(
-                "The builder says that the goal and the tests contradict each other: {} Its evidence: {} A person has \
-                 to decide which of them is right.",
-                conflict.reason, conflict.evidence
+                "The builder says that the goal and the tests contradict each other: {} Its evidence: {} Decide which \
+                 of them is right, correct it, and start a new run.",
+                sentence(&conflict.reason),
+                sentence(&conflict.evidence)
             );
             self.reply = Some(reply);
             return self.stop(StoppedBy::GoalConflict, reason);
@@ -185,6 +209,9 @@ impl Cycle {
             self.reply = Some(reply);
             self.last_tests = Some(evidence);
             return self.ask_reviewer();
+        }
+        if let Some(problem) = unexplained_dependencies(&reply) {
+            return self.send_back(Role::Builder, &called.text, vec![problem], Self::ask_builder);
         }
         let patch = reply.patch.clone();
         self.reply = Some(reply);
@@ -216,12 +243,15 @@ impl Cycle {
             return self.send_back(Role::Builder, text, vec![problem], Self::ask_builder);
         }
         self.rounds.reads += 1;
-        self.status(format!("The builder reads {}.", reply.files_needed.join(", ")));
+        self.status(format!("The builder asks to read {}.", reply.files_needed.join(", ")));
         let mut paths = Vec::new();
         for path in distinct(&reply.files_needed).into_iter().take(FILES).map(str::to_owned) {
             match paths::check_read(&path) {
                 Ok(()) => paths.push(path),
-                Err(reason) => self.show(vec![FileText { path, text: Err(reason) }]),
+                Err(reason) => {
+                    self.status(&*reason);
+                    self.show(vec![FileText { path, text: Err(reason) }]);
+                }
             }
         }
         if paths.is_empty() {
@@ -293,8 +323,134 @@ impl Cycle {
     }
 }
 
+/// Objects to a change of what the project depends on that the maker keeps silent about in `risks`.
+fn unexplained_dependencies(reply: &BuilderReply) -> Option<Problem> {
+    const MANIFESTS: [&str; 12] = [
+        "build.gradle",
+        "build.gradle.kts",
+        "cargo.toml",
+        "composer.json",
+        "gemfile",
+        "go.mod",
+        "package.json",
+        "pipfile",
+        "pom.xml",
+        "pyproject.toml",
+        "requirements.txt",
+        "setup.py",
+    ];
+    let patch = patch::parse(&reply.patch).ok()?;
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_lowercase();
+    let manifest = patch.paths().into_iter().find(|path| MANIFESTS.contains(&name(path).as_str()))?;
+    let explained = reply
+        .risks
+        .iter()
+        .map(|risk| risk.to_lowercase())
+        .any(|risk| risk.contains("depend") || risk.contains(&name(manifest)));
+    (!explained).then(|| {
+        Problem(format!(
+            "The patch changes `{manifest}`, but `risks` does not say why. Add no dependency unless the goal demands it; \
+             justify in `risks` what the project would depend on from now on, or say that no dependency changes."
+        ))
+    })
+}
+
+/// Ends an agent's words like a sentence, so that another can follow.
+pub(super) fn sentence(words: &str) -> String {
+    let words = words.trim();
+    if words.is_empty() || words.ends_with(['.', '!', '?', ':', ';', '…']) {
+        words.to_owned()
+    } else {
+        format!("{words}.")
+    }
+}
+
 /// Returns the commands of a reply that are worth asking the gate about: each once.
 pub(super) fn distinct(lines: &[String]) -> Vec<&str> {
     let mut seen = std::collections::BTreeSet::new();
     lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty() && seen.insert(*line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::CommandLine;
+    use crate::event::{Command, Prepared, Usage};
+    use crate::evidence::{Ended, Output, Receipt};
+    use crate::ids::{CommitId, TreeId};
+    use crate::spec::{LandPolicy, Policy, ReviewMode, Spec, Strictness, Task};
+
+    fn spec() -> Spec {
+        let policy = Policy {
+            max_iterations: 3,
+            review_mode: ReviewMode::Always,
+            review_on_test_pass: true,
+            strictness: Strictness::Balanced,
+            moderator: false,
+            context_summary_threshold: 2000,
+            allow_paths: Vec::new(),
+            allow_commands: Vec::new(),
+            test_command: CommandLine::from_user("sh run.sh").unwrap(),
+            interactive: false,
+            land: LandPolicy::Apply,
+        };
+        let task =
+            Task { goal: "go".into(), kind: None, permits: Vec::new(), given_red: false, examples: None };
+        Spec { task, product: Product::Patch, policy, prompts: prompt::shipped() }
+    }
+
+    fn receipt(ended: Ended) -> Answer {
+        Answer::Ran(Receipt {
+            tree: TreeId::new("base"),
+            argv: vec!["sh".into(), "run.sh".into()],
+            shell: false,
+            of_repository: true,
+            ended,
+            report: None,
+            stdout: Output::default(),
+            stderr: Output::default(),
+            duration_ms: 1,
+        })
+    }
+
+    #[test]
+    fn a_test_command_that_could_not_be_started_is_run_again_on_resume_and_the_reply_is_kept() {
+        let mut cycle = Cycle::new(spec());
+        let prepared = Prepared {
+            base: TreeId::new("base"),
+            head: CommitId::new("c0ffee"),
+            branch: None,
+            files: Vec::new(),
+            notes: Vec::new(),
+        };
+        cycle.answer(1, 0, &Answer::Prepared(prepared));
+        let reply = r#"{"plan":[],"patch":"--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+a\n","tests":[],"run":[],"risks":[]}"#;
+        let called = Called {
+            text: reply.into(),
+            model: "m".into(),
+            usage: Usage::default(),
+            requests: 1,
+            duration_ms: 1,
+        };
+        cycle.answer(2, 0, &Answer::Called(called));
+        cycle.answer(2, 1, &receipt(Ended::NotStarted { reason: "there is no program".into() }));
+        assert!(
+            matches!(cycle.outcome(), Some(Outcome::Error { message }) if message.contains("checkmate resume"))
+        );
+        assert!(cycle.pending().is_empty(), "nothing is asked for before somebody resumes");
+
+        cycle.command(&Command::Retry);
+        let pending = cycle.pending();
+        assert!(
+            matches!(pending.as_slice(), [(3, 1, Action::Check { kind: CheckKind::Baseline, .. })]),
+            "{pending:?}"
+        );
+        cycle.answer(3, 1, &receipt(Ended::Exited { code: 0 }));
+        assert!(
+            matches!(cycle.pending().as_slice(), [(4, 0, Action::Apply { .. })]),
+            "the builder's reply was lost: {:?}",
+            cycle.pending()
+        );
+        assert_eq!(cycle.usage()[&Role::Builder].0, 1);
+    }
 }

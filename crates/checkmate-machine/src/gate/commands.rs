@@ -79,7 +79,8 @@ pub fn judge(line: &str, policy: &Policy) -> CommandVerdict {
 
 /// Matches a whole command against a pattern, word by word.
 fn matches(pattern: &str, argv: &[String]) -> bool {
-    let Ok(words) = shell_words::split(pattern) else { return false };
+    // As in a command of an agent, a leading `time` and assignments are not part of what runs.
+    let Ok(CommandLine { argv: words, .. }) = CommandLine::from_pattern(pattern) else { return false };
     match words.split_last() {
         None => false,
         Some((last, first)) if last == "*" => {
@@ -114,6 +115,7 @@ mod tests {
             ("", "ls", false),
             ("*", "ls -l", true),
             ("cargo", "cargo", true),
+            ("time npm run build", "npm run build", true),
         ] {
             assert_eq!(matches(pattern, &argv(line)), expected, "{pattern} on {line}");
         }

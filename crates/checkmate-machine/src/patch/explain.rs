@@ -1,5 +1,6 @@
 //! What a rejection says: the file's real lines, and the first one that differs.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -107,19 +108,17 @@ fn nearest_by(hunk: &Hunk, text: &Text<'_>, least: usize) -> Option<usize> {
             offsets.entry(wanted).or_default().push(offset);
         }
     }
-    let mut votes: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut votes = vec![0_usize; text.lines.len()];
     for (at, line) in text.lines.iter().enumerate() {
         for offset in offsets.get(bare(line)).into_iter().flatten() {
-            if let Some(start) = at.checked_sub(*offset) {
-                *votes.entry(start).or_default() += 1;
+            if let Some(vote) = at.checked_sub(*offset).and_then(|start| votes.get_mut(start)) {
+                *vote += 1;
             }
         }
     }
     let number = hunk.old_start.unwrap_or_default();
-    votes
-        .into_iter()
-        .max_by_key(|(start, count)| (*count, std::cmp::Reverse(start.abs_diff(number))))
-        .map(|best| best.0)
+    let best = (0..).zip(&votes).max_by_key(|(start, count)| (**count, Reverse(number.abs_diff(*start))))?;
+    (*best.1 > 0).then_some(best.0)
 }
 
 /// Shows lines of the file with their numbers.

@@ -31,6 +31,9 @@ pub fn plan(patch: &Patch, originals: &BTreeMap<String, Original>) -> Result<Pla
     Ok(Plan { writes, placements: planner.placements })
 }
 
+/// How many misplaced hunks of one file are explained with the file's lines.
+const EXPLAINED: usize = 8;
+
 struct Planner<'a> {
     originals: &'a BTreeMap<String, Original>,
     deletes: Vec<Write>,
@@ -216,6 +219,11 @@ fn spots(path: &str, hunks: &[Hunk], text: &Text<'_>) -> Result<Vec<Spot>, Vec<R
     for (number, hunk) in (1..).zip(hunks) {
         match place(hunk, text) {
             Ok(spot) => spots.push(spot),
+            Err(_) if rejections.len() == EXPLAINED => {
+                let reason = "It does not match either. Hunks after it were not looked at.";
+                rejections.push(Rejection::of_hunk(path, number, reason));
+                break;
+            }
             Err(why) => {
                 rejections.push(Rejection::of_hunk(path, number, explain::misplaced(&why, hunk, text)))
             }
@@ -261,7 +269,7 @@ fn check_order(hunks: &[Hunk], spots: &[Spot], text: &Text<'_>) -> Result<(), (u
         if let Some(gap) = own_gaps.intersection(&gaps).next() {
             return Err((number, twice(gap + 1)));
         }
-        gaps.append(&mut own_gaps);
+        gaps.extend(own_gaps);
         let marked = hunk.new_lines().next_back().is_some_and(|last| !last.newline);
         if marked && at != text.lines.len() {
             let reason = "It marks its last line as the end of the file, but more lines of the file follow. Leave out \

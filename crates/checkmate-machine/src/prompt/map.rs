@@ -107,6 +107,33 @@ pub fn named_paths(goal: &str, files: &[FileFact]) -> Vec<String> {
     files.iter().filter(|file| mentioned.contains(file.path.as_str())).map(|file| file.path.clone()).collect()
 }
 
+/// Returns the files in the root that say how the project's code should look.
+pub(super) fn style_files(files: &[FileFact]) -> Vec<&str> {
+    const NAMES: [&str; 20] = [
+        ".editorconfig",
+        ".clang-format",
+        ".eslintrc",
+        ".eslintrc.js",
+        ".eslintrc.json",
+        ".flake8",
+        ".golangci.yml",
+        ".prettierrc",
+        ".prettierrc.json",
+        ".rubocop.yml",
+        ".rustfmt.toml",
+        ".stylelintrc",
+        "AGENTS.md",
+        "CONTRIBUTING.md",
+        "STYLE.md",
+        "biome.json",
+        "eslint.config.js",
+        "eslint.config.mjs",
+        "ruff.toml",
+        "rustfmt.toml",
+    ];
+    files.iter().map(|file| file.path.as_str()).filter(|path| NAMES.contains(path)).collect()
+}
+
 /// Returns the languages of a repository, the most used first.
 pub fn languages(files: &[FileFact]) -> Vec<&'static str> {
     let mut bytes: BTreeMap<&'static str, u64> = BTreeMap::new();

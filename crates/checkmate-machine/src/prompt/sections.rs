@@ -93,7 +93,11 @@ fn constraints(state: &State<'_>) -> String {
     if !languages.is_empty() {
         lines.push(format!("Languages: {}.", languages.join(", ")));
     }
-    lines.push("Style: that of the code around the change.".into());
+    let style = map::style_files(files);
+    lines.push(match style.is_empty() {
+        true => "Style: that of the code around the change.".into(),
+        false => format!("Style: that of the code around the change, and what {} say.", style.join(", ")),
+    });
     lines.push("Dependencies: no new ones; standard library and present dependencies only.".into());
     lines.push(if policy.allow_paths.is_empty() {
         "Allowed paths: all but protected ones (.git, .dualagent.json, .checkmate/, .orchestration/).".into()

@@ -21,9 +21,9 @@ pub(super) struct Args {
 pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     let patch = if args.patch.as_os_str() == "-" {
         let mut text = String::new();
-        std::io::stdin()
-            .read_to_string(&mut text)
-            .map_err(|error| CommandError::usage(format!("Standard input cannot be read as text: {error}.")))?;
+        std::io::stdin().read_to_string(&mut text).map_err(|error| {
+            CommandError::usage(format!("Standard input cannot be read as text: {error}."))
+        })?;
         text
     } else {
         read("patch", &args.patch)?

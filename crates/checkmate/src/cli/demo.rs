@@ -10,7 +10,8 @@ use crate::config::{AgentKind, Config, Loaded};
 use crate::error::CommandError;
 use crate::exit_code;
 use crate::human::Human;
-use crate::session::{Project, Session, Shell};
+use crate::journal::Shell;
+use crate::session::{Project, Session};
 use crate::state::RunsFolder;
 use crate::workspace::Repository;
 
@@ -92,15 +93,22 @@ pub(super) fn main(args: &Args) -> Result<u8, CommandError> {
          checkmate init\n  export ANTHROPIC_API_KEY=\"sk-ant-…\"   (and OPENAI_API_KEY, or what your .dualagent.json names)\n  \
          checkmate run \"what you want\""
     );
-    if as_expected { Ok(exit_code::DONE) } else { Err(CommandError::local("An example did not end as it should.")) }
+    if as_expected {
+        Ok(exit_code::DONE)
+    } else {
+        Err(CommandError::local("An example did not end as it should."))
+    }
 }
 
 fn play(example: &Example, folder: &Path) -> Result<u8, CommandError> {
     let root = folder.join(example.name);
     for (name, text) in example.files {
         let path = root.join(name);
-        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, text));
-        written.map_err(|error| CommandError::local(format!("{} could not be written: {error}.", path.display())))?;
+        let written =
+            path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, text));
+        written.map_err(|error| {
+            CommandError::local(format!("{} could not be written: {error}.", path.display()))
+        })?;
     }
     git(&root, &["init", "-q", "-b", "main"])?;
     git(&root, &["add", "-A"])?;
@@ -110,7 +118,8 @@ fn play(example: &Example, folder: &Path) -> Result<u8, CommandError> {
         repository: Repository::discover(&root)?,
         runs: RunsFolder::at(folder.join("state").join(example.name)),
     };
-    let Loaded { config, .. } = Config::load_for(&root.join(crate::config::FILE_NAME), &root, AgentKind::Scripted)?;
+    let Loaded { config, .. } =
+        Config::load_for(&root.join(crate::config::FILE_NAME), &root, AgentKind::Scripted)?;
     let task = Task {
         goal: example.goal.trim().to_owned(),
         kind: None,
@@ -143,9 +152,12 @@ fn show_difference(root: &Path) {
 }
 
 fn git(root: &Path, args: &[&str]) -> Result<(), CommandError> {
-    let output = Command::new("git").args(args).current_dir(root).stdin(Stdio::null()).output().map_err(|error| {
-        CommandError::local(format!("The `git` program could not be started: {error}. Install git 2.38 or later."))
-    })?;
+    let output =
+        Command::new("git").args(args).current_dir(root).stdin(Stdio::null()).output().map_err(|error| {
+            CommandError::local(format!(
+                "The `git` program could not be started: {error}. Install git 2.38 or later."
+            ))
+        })?;
     if output.status.success() {
         return Ok(());
     }

@@ -34,7 +34,9 @@ pub(super) fn drive(
 ) -> Result<u8, CommandError> {
     let id = session.id.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        CommandError::local(format!("The program could not be set up: {error}. Close other programs and try again."))
+        CommandError::local(format!(
+            "The program could not be set up: {error}. Close other programs and try again."
+        ))
     })?;
     let mut watcher = Watcher::new(id.clone(), output.events);
     let drove = runtime.block_on(driver::drive(session, human, commands, &mut watcher));
@@ -82,17 +84,13 @@ pub(super) fn exit_code(outcome: &Outcome) -> u8 {
 pub(super) fn write_summary(path: Option<&Path>, id: &RunId, run: &Run) -> Result<(), CommandError> {
     let Some(path) = path else { return Ok(()) };
     let summary = ui::summary(id, run, &TaskId::new(TASK));
-    let text = serde_json::to_string_pretty(&summary).map_err(|error| CommandError::local(error.to_string()))?;
+    let text =
+        serde_json::to_string_pretty(&summary).map_err(|error| CommandError::local(error.to_string()))?;
     write(path, &text)
 }
 
 /// Writes the result of a run that did not come to an outcome.
-fn write_failure(
-    path: &Path,
-    id: Option<&RunId>,
-    rule: &str,
-    message: &str,
-) -> Result<(), CommandError> {
+fn write_failure(path: &Path, id: Option<&RunId>, rule: &str, message: &str) -> Result<(), CommandError> {
     let result = serde_json::json!({
         "outcome": "error",
         "run": id,
@@ -107,6 +105,7 @@ fn write_failure(
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CommandError> {
-    std::fs::write(path, format!("{text}\n"))
-        .map_err(|error| CommandError::local(format!("The result could not be written to {}: {error}.", path.display())))
+    std::fs::write(path, format!("{text}\n")).map_err(|error| {
+        CommandError::local(format!("The result could not be written to {}: {error}.", path.display()))
+    })
 }

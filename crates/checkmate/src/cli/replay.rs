@@ -46,7 +46,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
             Ok(exit_code::DONE)
         }
         (Some(_), _) => Err(CommandError::local(
-            "The replay comes to another outcome than the run did. The program's rules differ from those of the run.",
+            "The replay comes to another outcome than the run did. This program decides by other rules than the one that made the run; what landed stays as it is.",
         )),
     }
 }

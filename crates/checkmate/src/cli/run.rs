@@ -9,7 +9,8 @@ use super::{Place, init, read};
 use crate::config::{AgentKind, Config, Loaded};
 use crate::error::CommandError;
 use crate::human::{self, Human};
-use crate::session::{Project, Session, Shell};
+use crate::journal::Shell;
+use crate::session::{Project, Session};
 
 /// Take a request through builder, checks and reviewer to a verdict that lands
 #[derive(Debug, clap::Args)]
@@ -114,14 +115,16 @@ fn configuration(
     let root = project.repository.root();
     let path = given.map_or_else(|| root.join(crate::config::FILE_NAME), Path::to_owned);
     if given.is_none() && human.is_present() && !path.exists() {
-        let question = format!("Config file not found: {}. Write a good one for this repository now?", path.display());
+        let question =
+            format!("Config file not found: {}. Write a good one for this repository now?", path.display());
         if let Some((true, _)) = human::yes_or_no(&question) {
             init::write(root, &path)?;
         }
     }
-    let Loaded { config, warnings, .. } = Config::load_for(&path, root, agents)?;
+    let Loaded { mut config, warnings, .. } = Config::load_for(&path, root, agents)?;
     for warning in warnings {
         anstream::eprintln!("warning: {warning}");
     }
+    config.use_environment(&|name| std::env::var(name).ok());
     Ok(config)
 }

@@ -26,9 +26,10 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
         let (state, turns, goal) = match journal::read(&project.runs.run(id)) {
             Err(error) => (error.to_string(), 0, String::new()),
             Ok(contents) => {
-                let goal = contents.header.tasks.first().map(|task| task.spec.task.goal.clone()).unwrap_or_default();
+                let goal =
+                    contents.header.tasks.first().map(|task| task.spec.task.goal.clone()).unwrap_or_default();
                 match contents.replay(|_, _| {}) {
-                    Err(_) => ("made by other rules".to_owned(), 0, goal),
+                    Err(_) => ("of another version".to_owned(), 0, goal),
                     Ok(run) => {
                         let state = match run.outcome(&task) {
                             Some(Outcome::Approved { .. }) => "approved".to_owned(),
@@ -43,7 +44,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
         };
         let goal: String = printable(goal.lines().next().unwrap_or_default()).chars().take(60).collect();
         let turns = format!("{turns} {}", if turns == 1 { "turn" } else { "turns" });
-        text.push_str(&format!("{id}  {state:<22} {turns:<8} {goal}\n"));
+        text.push_str(&format!("{id}  {state:<22} {turns:<8}  {goal}\n"));
     }
     if text.is_empty() {
         anstream::eprintln!("This repository has no runs yet. Start one with `checkmate run \"GOAL\"`.");

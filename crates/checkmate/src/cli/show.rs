@@ -2,13 +2,13 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
-use checkmate_machine::event::{Answer, Event};
+use checkmate_machine::event::{Answer, Candidate, Event};
 use checkmate_machine::ids::TaskId;
 
 use super::{Place, print};
 use crate::error::CommandError;
 use crate::exit_code;
-use crate::journal::{self, Contents, Entry};
+use crate::journal::{self, Contents, Entry, JournalError};
 use crate::session::TASK;
 use crate::ui;
 
@@ -38,7 +38,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     }
     let task = TaskId::new(TASK);
     let mut story = String::new();
-    let (run, differs) = contents.replay_what_fits(|_, notices| {
+    let replayed = contents.replay(|_, notices| {
         for (_, notice) in notices {
             let text = ui::about(&notice);
             if !text.is_empty() {
@@ -46,31 +46,51 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
                 story.push('\n');
             }
         }
-    })?;
+    });
     if args.patch {
-        let candidate = run.cycle(&task).and_then(|cycle| cycle.candidate());
-        let Some(candidate) = candidate else {
-            return Err(CommandError::usage(format!("The run {id} has no candidate: no patch could be applied.")));
+        let diff = match replayed {
+            Ok(run) => run.cycle(&task).and_then(|cycle| cycle.candidate()).map(|one| one.diff.clone()),
+            // Other rules cannot say which candidate stood last, but what was built last is there to be taken over.
+            Err(JournalError::Differs { .. }) => last_applied(&contents).map(|one| one.diff.clone()),
+            Err(error) => return Err(error.into()),
+        };
+        let Some(diff) = diff else {
+            return Err(CommandError::usage(format!(
+                "The run {id} has no candidate: no patch could be applied."
+            )));
         };
         // Programs get the patch byte for byte; a terminal is not steered by what an agent wrote.
         if std::io::stdout().is_terminal() {
-            print(&format!("{}\n", ui::printable_lines(&candidate.diff)));
+            print(&format!("{}\n", ui::printable_lines(&diff)));
         } else {
-            std::io::stdout().write_all(candidate.diff.as_bytes()).ok();
+            std::io::stdout().write_all(diff.as_bytes()).ok();
         }
-        // The candidate is what there is to have from a run that cannot go on.
         return Ok(exit_code::DONE);
     }
+    let run = replayed?;
     if args.json {
         let summary = ui::summary(&id, &run, &task);
-        let text = serde_json::to_string_pretty(&summary).map_err(|error| CommandError::local(error.to_string()))?;
+        let text =
+            serde_json::to_string_pretty(&summary).map_err(|error| CommandError::local(error.to_string()))?;
         print(&format!("{text}\n"));
     } else {
         print(&story);
         print(&ui::card(&id, &run, &task));
     }
-    differs.map_or(Ok(()), Err)?;
     Ok(exit_code::DONE)
+}
+
+/// Returns what the last patch that could be placed made of the files.
+fn last_applied(contents: &Contents) -> Option<&Candidate> {
+    contents.records().filter_map(|record| applied(&record.event)).last()
+}
+
+fn applied(event: &Event) -> Option<&Candidate> {
+    if let Event::Answered { answer: Answer::Applied(candidate), .. } = event {
+        Some(candidate)
+    } else {
+        None
+    }
 }
 
 /// Returns every question and every answer of the agents in the order of the journal.

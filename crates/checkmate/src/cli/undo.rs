@@ -38,9 +38,9 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
             );
             Ok(exit_code::NOT_APPROVED)
         }
-        UndoAnswer::NothingLanded => {
-            Err(CommandError::usage(format!("The run {id} has not landed, so there is nothing to take back.")))
-        }
+        UndoAnswer::NothingLanded => Err(CommandError::usage(format!(
+            "The run {id} has not landed, so there is nothing to take back."
+        ))),
         UndoAnswer::AlreadyUndone => {
             anstream::eprintln!("The run {id} was taken back already.");
             Ok(exit_code::DONE)

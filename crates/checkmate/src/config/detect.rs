@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use checkmate_machine::gate::paths::{Allowlist, check_path};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use self::languages::Project;
@@ -100,7 +101,13 @@ pub fn detect(root: &Path) -> Detected {
     }
     detected.test_command = test_command(&survey, &projects, &mut detected.findings);
     detected.allow_paths = allow_paths(&survey, &projects);
-    if !detected.allow_paths.is_empty() {
+    if detected.allow_paths.is_empty() {
+        detected.findings.push(
+            "No source was found, so agents may change every path that is not protected; list paths in `allow_paths` \
+             to narrow that."
+                .into(),
+        );
+    } else {
         detected.findings.push(format!(
             "Source, tests and documentation live in {}; agents may change only these.",
             quoted(&detected.allow_paths)
@@ -109,7 +116,7 @@ pub fn detect(root: &Path) -> Detected {
     detected.link_paths = link_paths(root, &projects);
     if !detected.link_paths.is_empty() {
         detected.findings.push(format!(
-            "Git ignores {}, which tests may need; it is linked read-only into each run.",
+            "Git ignores {}, which tests may need; each run gets a link to it.",
             quoted(&detected.link_paths)
         ));
     }
@@ -164,6 +171,13 @@ fn allow_paths(survey: &Survey, projects: &[Project]) -> Vec<String> {
     if survey.files().any(|file| !file.contains('/') && file.ends_with(".md")) {
         add("*.md".into());
     }
+    // Names of directories can be such that no entry may be made of them.
+    globs.retain(|glob| Allowlist::new(std::slice::from_ref(glob)).is_ok());
+    let all = globs.clone();
+    // What lies in a directory that is open as a whole needs no entry of its own.
+    let covered = |glob: &str, dir: &str| glob.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'));
+    let dirs = || all.iter().filter_map(|other| other.strip_suffix("/**").map(|dir| (other, dir)));
+    globs.retain(|glob| !dirs().any(|(other, dir)| other != glob && covered(glob, dir)));
     globs
 }
 
@@ -231,7 +245,7 @@ fn link_paths(root: &Path, projects: &[Project]) -> Vec<String> {
         .flat_map(|dir| {
             LINKS.map(|link| if dir.is_empty() { link.to_owned() } else { format!("{dir}/{link}") })
         })
-        .filter(|path| root.join(path).is_dir() && is_ignored(root, path))
+        .filter(|path| check_path(path).is_ok() && root.join(path).is_dir() && is_ignored(root, path))
         .collect()
 }
 

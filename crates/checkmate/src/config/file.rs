@@ -57,6 +57,7 @@ pub(super) struct File {
     pub(super) context_summary_threshold: u32,
 
     /// What happens to an approved change; asks at a terminal and applies elsewhere if left out.
+    #[serde(default)]
     #[schemars(schema_with = "landings")]
     pub(super) land: Option<LandPolicy>,
     /// Commands that agents may have run: words as in a command, where `*` inside a word stands for any characters
@@ -73,7 +74,7 @@ pub(super) struct File {
     pub(super) agent_time_limit_s: u32,
     /// Names of environment variables that commands may see although they look secret.
     pub(super) keep_env: Vec<String>,
-    /// Paths that a build needs and git does not track, such as `node_modules`; linked read-only into the run's tree.
+    /// Paths that a build needs and git does not track, such as `node_modules`; linked into the run's tree, not copied.
     pub(super) link_paths: Vec<String>,
     /// Files, from the repository's root, that replace prompts.
     #[serde(default)]
@@ -92,8 +93,7 @@ pub(super) struct File {
     /// Who writes probes from the goal alone: nobody, the reviewer's model, or a model of its own.
     pub(super) examiner: Option<Examiner>,
     /// Which gates of evidence are used, by name.
-    #[expect(dead_code, reason = "it is only checked until there are gates to switch")]
-    evidence: Option<BTreeMap<String, EvidenceLevel>>,
+    pub(super) evidence: Option<BTreeMap<String, EvidenceLevel>>,
     /// The most that a run may use.
     pub(super) budget: Option<Limited>,
     /// Whether commands are confined to the run's tree.

@@ -87,15 +87,13 @@ impl Resolver<'_> {
     }
 
     fn patterns(&mut self, file: &File) {
-        // One by one, so that each bad entry is reported.
-        for pattern in &file.allow_paths {
-            if let Err(error) = Allowlist::new(std::slice::from_ref(pattern)) {
-                self.error("allow_paths", error.to_string());
-            }
+        // One by one, so that each bad entry is reported; good ones can still be too many for one set.
+        let each = file.allow_paths.iter().map(std::slice::from_ref);
+        let mut errors: Vec<_> = each.filter_map(|entry| Allowlist::new(entry).err()).collect();
+        if errors.is_empty() {
+            errors.extend(Allowlist::new(&file.allow_paths).err());
         }
-        if let Err(error) = Allowlist::new(&file.allow_paths)
-            && !self.findings.errors.iter().any(|problem| problem.message.contains("`allow_paths`"))
-        {
+        for error in errors {
             self.error("allow_paths", error.to_string());
         }
         for pattern in &file.allow_commands {
@@ -250,7 +248,10 @@ impl Resolver<'_> {
         let examiner = !matches!(file.examiner, None | Some(Examiner::Switch(false)));
         let budget = !matches!(file.budget, None | Some(Limited::Off(_)));
         let sandbox = file.sandbox.is_some_and(super::file::Toggle::is_on);
-        for (key, on) in [("examiner", examiner), ("budget", budget), ("sandbox", sandbox)] {
+        let evidence = file.evidence.as_ref().is_some_and(|gates| !gates.is_empty());
+        for (key, on) in
+            [("examiner", examiner), ("budget", budget), ("sandbox", sandbox), ("evidence", evidence)]
+        {
             if on {
                 self.warn(key, format!("`{key}` has no effect yet in this version."));
             }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::file::File;
 use super::syntax;
@@ -28,8 +28,16 @@ pub fn schema() -> String {
 
 fn generate() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
-    let mut schema = generator.into_root_schema_for::<File>().to_value();
-    tidy(&mut schema);
+    let mut generated = generator.into_root_schema_for::<File>().to_value();
+    tidy(&mut generated);
+    // What the file is comes first, for people who read it.
+    let mut schema = json!({});
+    for key in ["$schema", "title", "description"] {
+        schema[key] = generated[key].take();
+    }
+    if let (Some(schema), Value::Object(generated)) = (schema.as_object_mut(), generated) {
+        schema.extend(generated.into_iter().filter(|(_, value)| !value.is_null()));
+    }
     if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
         required.retain(|key| key.as_str().is_none_or(|key| !DEFAULTS.contains_key(key)));
     }
@@ -46,9 +54,12 @@ fn generate() -> Value {
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
-            object.remove("format");
+            object.shift_remove("format");
             if object.get("default").is_some_and(|default| default.is_null() || default.is_object()) {
-                object.remove("default");
+                object.shift_remove("default");
+            }
+            if let Some(Value::String(text)) = object.get_mut("description") {
+                *text = text.replace('\n', " ");
             }
             if let Some(Value::Array(types)) = object.get_mut("type") {
                 types.retain(|name| name != "null");
@@ -61,7 +72,7 @@ fn tidy(schema: &mut Value) {
                 choices.retain(|choice| choice.get("type").is_none_or(|name| name != "null"));
                 if let [Value::Object(only)] = choices.as_mut_slice() {
                     let only = std::mem::take(only);
-                    object.remove("anyOf");
+                    object.shift_remove("anyOf");
                     object.extend(only);
                 }
             }

@@ -73,6 +73,9 @@ impl<'a> Checker<'a> {
         let name = pair.name.as_str();
         let key = format!("{path}{}", printable(name));
         let start = pair.range.start;
+        if looks_like_a_key(name) {
+            return self.secret(start, "The name of a key has");
+        }
         let twins = object.properties.iter().filter(|other| other.name.as_str() == name);
         if twins.map(|twin| twin.range.start).min() != Some(start) {
             return self.error(start, format!("`{key}` is there twice. Keep one of them."));
@@ -81,7 +84,9 @@ impl<'a> Checker<'a> {
             let Some(rule) = known.get(name) else {
                 let hint = nearest(name, known.keys().map(String::as_str))
                     .map_or_else(|| "Remove it.".into(), |near| format!("Did you mean `{path}{near}`?"));
-                self.secrets(&key, &pair.value);
+                if !self.secrets(&key, &pair.value) {
+                    return false;
+                }
                 self.warn(start, format!("`{key}` is not a key of this file and is ignored. {hint}"));
                 return true;
             };
@@ -92,7 +97,7 @@ impl<'a> Checker<'a> {
 
     fn value(&mut self, key: &str, node: &Node<'_>, rule: &'a Value) -> bool {
         let rule = self.resolve(rule);
-        if !self.secrets(key, node) {
+        if matches!(node, Node::StringLit(_)) && !self.secrets(key, node) {
             return false;
         }
         if let Some(choices) = rule.get("anyOf").and_then(Value::as_array) {
@@ -144,24 +149,28 @@ impl<'a> Checker<'a> {
         sound
     }
 
-    /// Refuses keys of services; the message does not repeat them.
+    /// Refuses the first key of a service, however deep it stands; the message does not repeat it.
     fn secrets(&mut self, key: &str, node: &Node<'_>) -> bool {
-        match node {
-            Node::StringLit(text) if looks_like_a_key(&text.value) => self.error(
-                text.range.start,
-                format!(
-                    "`{key}` has something in it that looks like a secret key. Keys never stand in this file: take it \
-                     out, replace it at its provider if the file was ever shared, and put the new one into the \
-                     environment, such as OPENAI_API_KEY or the variable that `api_key_env` names."
-                ),
+        let found = match node {
+            Node::StringLit(text) => looks_like_a_key(&text.value),
+            Node::Array(list) => return list.elements.iter().all(|node| self.secrets(key, node)),
+            Node::Object(object) => {
+                return object.properties.iter().all(|pair| self.secrets(key, &pair.value));
+            }
+            Node::NumberLit(_) | Node::BooleanLit(_) | Node::NullKeyword(_) => false,
+        };
+        !found || self.secret(syntax::start(node), &format!("`{key}` has"))
+    }
+
+    fn secret(&mut self, byte: usize, where_it_is: &str) -> bool {
+        self.error(
+            byte,
+            format!(
+                "{where_it_is} something in it that looks like a secret key. Keys never stand in this file: take it \
+                 out, replace it at its provider if the file was ever shared, and put the new one into the \
+                 environment, such as OPENAI_API_KEY or the variable that `api_key_env` names."
             ),
-            Node::StringLit(_)
-            | Node::NumberLit(_)
-            | Node::BooleanLit(_)
-            | Node::NullKeyword(_)
-            | Node::Array(_)
-            | Node::Object(_) => true,
-        }
+        )
     }
 
     fn mismatch(&mut self, key: &str, node: &Node<'_>, rule: &Value) -> bool {

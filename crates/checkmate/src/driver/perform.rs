@@ -13,25 +13,22 @@ use tokio::sync::{Mutex, mpsc};
 use super::Chunk;
 use crate::agents::Agents;
 use crate::human::Human;
+use crate::journal::Shell;
 use crate::process::{self, Cancel, Invocation, Limits};
-use crate::session::Shell;
 use crate::workspace::{Applied, LandAnswer, Workspace, WorkspaceError};
 
 /// What came of a part.
 #[derive(Debug)]
 pub(super) enum Performed {
     /// An answer, and how many requests it took if it is a failed call.
-    Answer {
-        answer: Answer,
-        requests: u32,
-    },
+    Answer { answer: Box<Answer>, requests: u32 },
     /// The user interrupted it.
     Cancelled,
 }
 
 impl From<Answer> for Performed {
     fn from(answer: Answer) -> Self {
-        Performed::Answer { answer, requests: 0 }
+        Performed::Answer { answer: Box::new(answer), requests: 0 }
     }
 }
 
@@ -88,7 +85,8 @@ impl Performer {
                 self.work(move |workspace| workspace.prepare(&links).map(Answer::Prepared)).await
             }
             Action::Read { tree, paths } => {
-                self.work(move |workspace| workspace.read(&tree, &paths).map(|files| Answer::Files { files })).await
+                self.work(move |workspace| workspace.read(&tree, &paths).map(|files| Answer::Files { files }))
+                    .await
             }
             Action::Call(call) => self.call(task, &call, chunks).await,
             Action::Apply { onto, base, patch } => {
@@ -116,7 +114,10 @@ impl Performer {
         };
         match self.agents.call(call, &mut on_chunk).await {
             Ok(called) => Answer::Called(called).into(),
-            Err(error) => Performed::Answer { answer: Answer::Failed(error.failure), requests: error.requests },
+            Err(error) => Performed::Answer {
+                answer: Box::new(Answer::Failed(error.failure)),
+                requests: error.requests,
+            },
         }
     }
 
@@ -128,7 +129,8 @@ impl Performer {
         overlay: Option<Overlay>,
     ) -> Performed {
         let _one_at_a_time = self.tree.lock().await;
-        let (workspace, scratch, cancel) = (Arc::clone(&self.workspace), self.scratch.clone(), self.cancel.clone());
+        let (workspace, scratch, cancel) =
+            (Arc::clone(&self.workspace), self.scratch.clone(), self.cancel.clone());
         let limits = Limits::new(Duration::from_secs(self.shell.time_limit_s));
         let keep_env = self.shell.keep_env.clone();
         let report = match kind {
@@ -205,6 +207,8 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, String> {
     match tokio::task::spawn_blocking(job).await {
         Ok(result) => result,
-        Err(error) => Err(format!("A part of the run ended unexpectedly ({error}). Please report this as a bug.")),
+        Err(error) => {
+            Err(format!("A part of the run ended unexpectedly ({error}). Please report this as a bug."))
+        }
     }
 }

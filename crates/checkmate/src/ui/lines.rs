@@ -42,14 +42,16 @@ fn bold(text: &str) -> String {
 /// Returns a notice as the lines a person reads; empty for what another notice says already.
 pub fn about(notice: &Notice) -> String {
     match notice {
-        Notice::Status { message } => format!("  · {}", printable(message)),
+        Notice::Status { message } => {
+            format!("  · {}", printable_lines(message.trim_end()).replace('\n', "\n      "))
+        }
         Notice::TurnStarted { turn, of } => bold(&format!("turn {turn}/{of}")),
         Notice::BuilderReady { reply, .. } => builder(reply),
         Notice::PatchReady { patch, .. } => format!("  {} patch     {}", mark(true), stat(patch)),
         Notice::TestsOutput { check, receipt, .. } => ran(*check, receipt),
         Notice::ReviewReady { review, .. } => reviewed(review),
         Notice::DiagnosticRun { commands } => {
-            format!("  · the reviewer is unsure and asks for: {}", printable(&commands.join("; ")))
+            format!("  · reviewer  unsure, asks for: {}", printable(&commands.join("; ")))
         }
         Notice::ArbiterMode { issue } => {
             format!("  · arbiter   {}: {}", printable(&issue.issue_id), printable(&issue.issue.description))
@@ -71,14 +73,17 @@ pub fn about(notice: &Notice) -> String {
             };
             format!("  · moderator {kind}: {}", printable(&decision.reasoning))
         }
-        Notice::Error { error } => format!("  {} {}", mark(false), printable(error)),
         // The verdict card at the end says these.
-        Notice::Verdict { .. } | Notice::CycleComplete { .. } | Notice::Outcome { .. } => String::new(),
+        Notice::Verdict { .. }
+        | Notice::CycleComplete { .. }
+        | Notice::Outcome { .. }
+        | Notice::Error { .. } => String::new(),
     }
 }
 
 fn builder(reply: &BuilderReply) -> String {
-    let mut text = format!("  · builder   {}", printable(&reply.plan.join(" → ")));
+    let plan = if reply.plan.is_empty() { "gives no plan".to_owned() } else { reply.plan.join(" → ") };
+    let mut text = format!("  · builder   {}", printable(&plan));
     for (name, lines) in [("test", &reply.tests), ("risk", &reply.risks)] {
         for line in lines {
             let _ = write!(text, "\n      {name}: {}", printable(line));
@@ -106,7 +111,10 @@ fn ran(check: CheckKind, receipt: &Receipt) -> String {
         Signal::Pass { .. } | Signal::Fail | Signal::Absent | Signal::Flaky
             if matches!(check, CheckKind::BuilderRun | CheckKind::Diagnostic) =>
         {
-            (receipt.ended == (Ended::Exited { code: 0 }), format!("{} {}", receipt.command(), ended(receipt)))
+            (
+                receipt.ended == (Ended::Exited { code: 0 }),
+                format!("{} {}", receipt.command(), ended(receipt)),
+            )
         }
         Signal::Pass { tests } => (true, format!("{tests} passed")),
         Signal::Fail => (false, checkmate_machine::verdict::red_message(receipt)),
@@ -175,8 +183,10 @@ fn stat(diff: &str) -> String {
             }
         }
     }
-    let stats: Vec<String> =
-        files.iter().map(|(name, added, removed)| format!("{} +{added} −{removed}", printable(name))).collect();
+    let stats: Vec<String> = files
+        .iter()
+        .map(|(name, added, removed)| format!("{} +{added} −{removed}", printable(name)))
+        .collect();
     stats.join("   ")
 }
 
@@ -190,7 +200,9 @@ pub fn printable(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\n' | '\r' | '\t' => ' ',
-            c if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => '\u{fffd}',
+            c if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {
+                '\u{fffd}'
+            }
             c => c,
         })
         .collect()

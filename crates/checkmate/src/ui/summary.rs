@@ -1,13 +1,15 @@
 //! The result of a run for programs: what `--json` writes.
 
 use checkmate_machine::effect::CheckKind;
-use checkmate_machine::evidence::{Receipt, Signal};
 use checkmate_machine::event::Usage;
+use checkmate_machine::evidence::{Receipt, Signal};
 use checkmate_machine::ids::{RunId, TaskId};
 use checkmate_machine::outcome::Outcome;
 use checkmate_machine::run::Run;
 use checkmate_machine::verdict::{Decision, Gate};
 use serde::Serialize;
+
+use super::card::with_run;
 
 /// The result of a run.
 #[derive(Debug, Serialize)]
@@ -107,25 +109,29 @@ pub fn summary(id: &RunId, run: &Run, task: &TaskId) -> Summary {
         run: id.clone(),
         stopped_by,
         turns: cycle.map_or(0, checkmate_machine::cycle::Cycle::turn),
-        reasons: reasons(run, task),
+        reasons: reasons(id, run, task),
         landed,
         usage,
         evidence: cycle
             .into_iter()
             .flat_map(|cycle| cycle.receipts())
-            .map(|(check, receipt)| Evidence { check: *check, signal: receipt.signal(), receipt: receipt.clone() })
+            .map(|(check, receipt)| Evidence {
+                check: *check,
+                signal: receipt.signal(),
+                receipt: receipt.clone(),
+            })
             .collect(),
     }
 }
 
 /// Names the rule that ended the run and every gate that did not let it through; for an approval every gate.
-fn reasons(run: &Run, task: &TaskId) -> Vec<Reason> {
+fn reasons(id: &RunId, run: &Run, task: &TaskId) -> Vec<Reason> {
     let verdict = run.cycle(task).and_then(|cycle| cycle.verdict());
     let approved = verdict.is_some_and(|verdict| verdict.decision == Decision::Approved);
     let gate = |gate: &Gate| Reason { gate: gate.gate.name().into(), message: gate.message.clone() };
     let mut reasons = match run.outcome(task) {
         Some(Outcome::NotApproved { stopped_by, reason }) => {
-            vec![Reason { gate: stopped_by.name().into(), message: reason }]
+            vec![Reason { gate: stopped_by.name().into(), message: with_run(&reason, id) }]
         }
         Some(Outcome::Error { message }) => vec![Reason { gate: "error".into(), message }],
         Some(Outcome::Approved { .. }) | None => Vec::new(),

@@ -1,4 +1,4 @@
-# Runs every test of this folder and prints a TAP report. A test is a function whose name begins with `test_`.
+# Runs every test of this folder and prints a TAP report. A test is a line that begins with `expect`.
 cd "$(dirname "$0")/.." || exit 1
 for source in src/*.sh; do
     . "./$source"

@@ -273,9 +273,15 @@ fn unquote(text: &str) -> Option<(String, &str)> {
     }
 }
 
+/// No system has paths of half this length, and every space in them is tried.
+const LONGEST_NAMES: usize = 16 * 1024;
+
 /// Splits the two names of a `diff --git` line, which are not separated clearly when they hold spaces.
 fn git_names(rest: &str) -> Option<(String, String)> {
     let rest = rest.trim();
+    if rest.len() > LONGEST_NAMES {
+        return None;
+    }
     if rest.starts_with('"') {
         let (old, rest) = unquote(rest)?;
         return Some((old, name(rest.trim_start()).ok()?));

@@ -50,7 +50,8 @@ pub(super) fn projects(survey: &Survey) -> Vec<Project> {
 }
 
 fn project(survey: &Survey, language: Language, dir: &str, manifest: Manifest) -> Project {
-    let members: Vec<String> = manifest.members.iter().map(|member| join(dir, member)).collect();
+    let pattern = globset::escape(dir);
+    let members: Vec<String> = manifest.members.iter().map(|member| join(&pattern, member)).collect();
     let set = self::members(members.iter());
     let mut places: BTreeSet<String> =
         survey.files().flat_map(ancestors).filter(|at| set.is_match(at)).map(str::to_owned).collect();
@@ -172,10 +173,10 @@ fn python(survey: &Survey, dir: &str) -> Option<Manifest> {
     };
     let venv = [".venv", "venv"].into_iter().find(|venv| survey.is_there(&at(&format!("{venv}/bin/python"))));
     let python = venv.map_or_else(|| "python3".to_owned(), |venv| format!("{venv}/bin/python"));
-    let command = match (pytest, venv) {
-        (true, None) => "pytest".into(),
-        (true, Some(_)) => format!("{python} -m pytest"),
-        (false, _) => {
+    // `python -m` puts the root on the import path, which `pytest` alone does not.
+    let command = match pytest {
+        true => format!("{python} -m pytest"),
+        false => {
             // Without `__init__.py`, discovery does not look into a directory by itself.
             let folder = ["tests", "test"].into_iter().find(|folder| {
                 !survey.has(&at(&format!("{folder}/__init__.py")))

@@ -107,6 +107,11 @@ fn javascript() {
     let unset = r#"package.json={"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#;
     check(&[unset, "src/a.js", "src/a.test.js"], "node --test", &["src/**", "test/**"]);
     check(&[unset, "src/a.js"], "", &["src/**", "test/**"]);
+    check(
+        &[r#"package.json={"workspaces": ["docs"]}"#, "src/a.js", "docs/lib/b.js"],
+        "",
+        &["src/**", "test/**", "docs/**"],
+    );
     check(&["package.json={broken", "a.js"], "", &["*.js", "test/**"]);
 }
 
@@ -114,11 +119,11 @@ fn javascript() {
 fn python() {
     check(
         &["pyproject.toml=[tool.pytest.ini_options]", "app/main.py", "tests/test_a.py"],
-        "pytest",
+        "python3 -m pytest",
         &["app/**", "tests/**"],
     );
-    check(&["app.py", "test_app.py=import pytest\n"], "pytest", &["*.py", "tests/**"]);
-    check(&["app.py", "tests/test_a.py=from app import f"], "pytest", &["*.py", "tests/**"]);
+    check(&["app.py", "test_app.py=import pytest\n"], "python3 -m pytest", &["*.py", "tests/**"]);
+    check(&["app.py", "tests/test_a.py=from app import f"], "python3 -m pytest", &["*.py", "tests/**"]);
     check(
         &["app.py", "tests/test_a.py=import os, unittest\nimport unittest\n"],
         "python3 -m unittest discover -s tests",
@@ -174,7 +179,12 @@ fn an_empty_repository_gets_a_command_that_fails_and_says_so() {
     assert_eq!(
         detected,
         Detected {
-            findings: vec!["No test command was found; set `test_command` before the first run.".into()],
+            findings: vec![
+                "No test command was found; set `test_command` before the first run.".into(),
+                "No source was found, so agents may change every path that is not protected; list paths in \
+                 `allow_paths` to narrow that."
+                    .into(),
+            ],
             ..Detected::default()
         }
     );
@@ -198,7 +208,7 @@ fn only_what_git_ignores_is_linked() {
         "venv/bin/python",
         "target/debug/x",
     ];
-    assert_eq!(look(&files).link_paths, [".venv", "node_modules", "packages/a/node_modules"]);
+    assert_eq!(look(&files).link_paths, ["node_modules", ".venv", "packages/a/node_modules"]);
 }
 
 #[test]
@@ -215,7 +225,7 @@ fn findings_are_sentences() {
             "JavaScript: found package.json with a test script.",
             "The test command is `npm test`: that is how its tests are run.",
             "Source, tests and documentation live in `src/**`, `test/**`; agents may change only these.",
-            "Git ignores `node_modules`, which tests may need; it is linked read-only into each run.",
+            "Git ignores `node_modules`, which tests may need; each run gets a link to it.",
         ]
     );
 }
@@ -238,4 +248,21 @@ fn what_is_written_has_a_stable_order() {
 }
 "#
     );
+}
+
+#[test]
+fn odd_names_do_no_harm() {
+    let odd = ["go.mod", "!a/x.go", "a b/x.go", "{x/y.go", "[/z.go", "-n/x.go"];
+    check(&odd, "go test ./...", &["-n/**", "[[]/**", "[{]x/**", "a b/**"]);
+    check(
+        &["$(touch x); [/go.mod", "$(touch x); [/a/b.go"],
+        "(cd '$(touch x); [' && go test ./...)",
+        &["$(touch x); [[]/a/**"],
+    );
+    check(
+        &["Cargo.toml=[workspace]\nmembers = ['../x', '/y', '{', 'a\\b', '**']", "src/a.rs"],
+        "cargo test",
+        &["**/*.rs", "**/tests/**"],
+    );
+    check(&["Cargo.toml=not toml [", "src/a.rs"], "cargo test", &["src/**", "tests/**"]);
 }

@@ -1,0 +1,9 @@
+//! The tests of the machine from outside: fixtures, each through one check, and properties.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "fixtures are files, and reading them is not the machine's doing"
+)]
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be read fails its test")]
+
+mod patches;
+mod replies;
