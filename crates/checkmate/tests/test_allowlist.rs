@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use serde_json::json;
 
 use crate::environment::{TestEnvironment, assert_has};
-use crate::script::{Script, adds, builds};
+use crate::script::{Script, adds, builds, builds_with};
 
 /// Runs a patch that must be refused, and returns what the builder is told.
 #[track_caller]
@@ -17,8 +17,8 @@ fn refused(patch: &str) -> String {
     symlink("../package.json", environment.root().join("src/linked.sh")).unwrap();
     environment.config(json!({"max_iterations": 2}));
     let before = environment.files();
-    let script =
-        Script::new().builder(builds(patch)).builder(builds(&adds("test/red_test.sh", &["expect red 1 2"])));
+    let reply = builds_with(patch, json!({"risks": ["package.json: no dependency changes"]}));
+    let script = Script::new().builder(reply).builder(builds(&adds("test/red_test.sh", &["expect red 1 2"])));
     let output = environment.cycle(&script);
     output.ended(2);
     assert_eq!(environment.files(), before, "the user's tree is as it was");
@@ -113,4 +113,20 @@ fn an_executable_test_may_be_added() {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = environment.root().join("test/x_test.sh").metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o111, 0o111);
+}
+
+#[test]
+fn a_change_of_dependencies_has_to_be_explained() {
+    let environment = TestEnvironment::new();
+    environment.write("package.json", "{}\n");
+    environment
+        .config(json!({"allow_paths": ["**"], "review_mode": "selective", "review_on_test_pass": false}));
+    let patch = "--- a/package.json\n+++ b/package.json\n@@ -1 +1 @@\n-{}\n+{\"dependencies\":{\"left-pad\":\"1\"}}\n";
+    let explained = builds_with(patch, json!({"risks": ["package.json: depends on left-pad from now on"]}));
+    environment.cycle(&Script::new().builder(builds(patch)).builder(explained)).ended(0);
+    assert_has(
+        &environment.prompts("builder")[1],
+        &["The patch changes `package.json`, but `risks` does not say why"],
+    );
+    assert_eq!(environment.result()["turns"], 1);
 }
