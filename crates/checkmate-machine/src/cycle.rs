@@ -418,7 +418,8 @@ impl Cycle {
         None
     }
 
-    /// Sends a reply back with its problems.
+    /// Sends a reply back with its problems. A well-formed reply that asks for the impossible goes back no more often
+    /// than a malformed one: otherwise an agent that repeats it would be asked, and paid, for ever.
     fn send_back(&mut self, role: Role, text: &str, problems: Vec<Problem>, again: impl FnOnce(&mut Self)) {
         let attempt = self.attempts + 1;
         let problems: Vec<String> = problems.into_iter().map(|Problem(text)| text).collect();

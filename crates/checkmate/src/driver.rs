@@ -5,7 +5,7 @@
 
 mod perform;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -94,6 +94,31 @@ pub async fn drive(
     })
 }
 
+/// What agents are saying, held back as far as a secret may have begun in it.
+#[derive(Debug, Default)]
+struct Speech {
+    held: BTreeMap<(TaskId, Role), String>,
+}
+
+impl Speech {
+    fn show(&mut self, watcher: &mut Watcher, redactor: &Redactor, chunk: Chunk) {
+        let held = self.held.entry((chunk.task.clone(), chunk.role)).or_default();
+        held.push_str(&chunk.text);
+        let text = redactor.take_safe(held);
+        if !text.is_empty() {
+            watcher.chunk(&chunk.task, chunk.role, &text);
+        }
+    }
+
+    /// Shows the rest of a reply that is over.
+    fn end(&mut self, watcher: &mut Watcher, redactor: &Redactor, task: &TaskId, role: Role) {
+        let rest = self.held.remove(&(task.clone(), role)).unwrap_or_default();
+        if !rest.is_empty() {
+            watcher.chunk(task, role, &redactor.text(&rest));
+        }
+    }
+}
+
 /// What is being performed.
 struct Flight<F> {
     in_flight: FuturesUnordered<F>,
@@ -125,6 +150,7 @@ async fn conduct<'a>(
     flight: &mut Flight<Performing<'a>>,
 ) -> Result<bool, CommandError> {
     let (chunks, mut streamed) = mpsc::unbounded_channel();
+    let mut speech = Speech::default();
     let interrupt = interrupt();
     tokio::pin!(interrupt);
     loop {
@@ -152,14 +178,14 @@ async fn conduct<'a>(
             biased;
             () = &mut interrupt => return Ok(false),
             Some(chunk) = streamed.recv() => {
-                watcher.chunk(&chunk.task, chunk.role, &redactor.text(&chunk.text));
+                speech.show(watcher, redactor, chunk);
                 continue;
             }
             finished = flight.in_flight.next() => finished,
         };
         // What an agent said comes before what follows from it.
         while let Ok(chunk) = streamed.try_recv() {
-            watcher.chunk(&chunk.task, chunk.role, &redactor.text(&chunk.text));
+            speech.show(watcher, redactor, chunk);
         }
         let Some((key, performed)) = finished else { return Ok(true) };
         flight.started.remove(&key);
@@ -167,6 +193,9 @@ async fn conduct<'a>(
         // Nobody waits any more for what was cancelled meanwhile.
         let Some(action) = run.awaited(&key.task, key.effect, key.part).cloned() else { continue };
         let Key { task, effect, part } = key;
+        if let Action::Call(call) = &action {
+            speech.end(watcher, redactor, &task, call.role);
+        }
         let event = Event::Answered { task, effect, part, answer: redactor.answer(*answer) };
         journal.append(Some(&action), requests, &event)?;
         tell(watcher, run.handle(&event));

@@ -266,20 +266,21 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Begins a journal in a run's folder.
+    /// Begins a journal in a run's folder. It gets its name once its header is on disk: a crash in between leaves no
+    /// run behind, rather than one that nobody can read.
     pub fn create(folder: &Path, header: &Header) -> Result<Self, JournalError> {
         std::fs::create_dir_all(folder).map_err(|source| io("make the folder", folder, source))?;
         let lock = lock(folder)?;
         let path = folder.join(JOURNAL);
-        let file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(|source| {
-            if source.kind() == std::io::ErrorKind::AlreadyExists {
-                JournalError::Exists { path: path.clone() }
-            } else {
-                io("make", &path, source)
-            }
-        })?;
+        // The lock is held, so nobody makes it between this look and the renaming.
+        if path.exists() {
+            return Err(JournalError::Exists { path });
+        }
+        let unfinished = folder.join("journal.new");
+        let file = File::create(&unfinished).map_err(|source| io("make", &unfinished, source))?;
         let mut journal = Self { file, path, length: 0, next: 1, _lock: lock };
         journal.write(header, true)?;
+        std::fs::rename(&unfinished, &journal.path).map_err(|source| io("make", &journal.path, source))?;
         sync_folder(folder)?;
         Ok(journal)
     }

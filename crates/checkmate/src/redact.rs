@@ -34,6 +34,34 @@ impl Redactor {
             .unwrap_or_else(|| text.to_owned())
     }
 
+    /// Takes from a text that is still growing what can be shown already, with every secret replaced. What stays behind
+    /// may be the beginning of a secret.
+    pub fn take_safe(&self, growing: &mut String) -> String {
+        let mut cut = growing.len();
+        loop {
+            // The first place from which on the text may be a secret that has only begun.
+            let begins = |at: &usize| {
+                self.secrets.iter().any(|secret| {
+                    let rest = &growing[*at..];
+                    secret.len() > rest.len() && secret.starts_with(rest)
+                })
+            };
+            let begun = growing[..cut].char_indices().map(|(at, _)| at).find(begins).unwrap_or(cut);
+            // A whole secret that reaches over that place stays in one piece.
+            let whole = self.secrets.iter().flat_map(|secret| {
+                growing.match_indices(secret.as_str()).map(|(at, found)| (at, at + found.len()))
+            });
+            let start = whole.filter(|(at, end)| *at < begun && begun < *end).map(|(at, _)| at).min();
+            let next = start.unwrap_or(begun);
+            if next == cut {
+                break;
+            }
+            cut = next;
+        }
+        let rest = growing.split_off(cut);
+        self.text(&std::mem::replace(growing, rest))
+    }
+
     /// Replaces every secret in an answer, wherever it stands.
     pub fn answer(&self, answer: Answer) -> Answer {
         if self.secrets.is_empty() {
@@ -82,6 +110,25 @@ impl std::fmt::Debug for Redactor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_that_comes_in_pieces_is_replaced_too() {
+        let redactor = Redactor::new([
+            "sk-secret-1".to_owned(),
+            "sk-secret-1-longer".to_owned(),
+            "1 and 2 and".to_owned(),
+        ]);
+        let text = "a sk-secret-1-longer, sk-secret-1 and 2 and sk-secret-x. sk-sec";
+        for size in 1..text.len() {
+            let (mut growing, mut shown) = (String::new(), String::new());
+            for piece in text.as_bytes().chunks(size) {
+                growing.push_str(std::str::from_utf8(piece).unwrap());
+                shown.push_str(&redactor.take_safe(&mut growing));
+            }
+            shown.push_str(&redactor.text(&growing));
+            assert_eq!(shown, redactor.text(text), "in pieces of {size}");
+        }
+    }
 
     #[test]
     fn secrets_are_replaced_wherever_they_stand() {

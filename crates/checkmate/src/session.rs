@@ -67,11 +67,12 @@ impl Session {
     /// Begins a run. Nothing is left behind if the agents cannot be set up.
     pub fn create(
         project: &Project,
-        spec: Spec,
+        mut spec: Spec,
         shell: Shell,
         script: Option<&str>,
     ) -> Result<Self, CommandError> {
         let agents = agents(&shell, script)?;
+        clean(&mut spec, &redactor(&agents));
         let id = state::new_run_id();
         let folder = project.runs.run(&id);
         let task = HeaderTask { id: TaskId::new(TASK), depends_on: Vec::new(), spec };
@@ -119,9 +120,26 @@ impl Session {
     ) -> Result<Self, CommandError> {
         let workspace = Workspace::open(project.repository.clone(), id.as_str(), &folder)?;
         workspace.recover()?;
-        let mut secrets = agents.secrets();
-        secrets.extend(process::secret_values());
-        Ok(Self { id, folder, run, journal, workspace, agents, shell, redactor: Redactor::new(secrets) })
+        let redactor = redactor(&agents);
+        Ok(Self { id, folder, run, journal, workspace, agents, shell, redactor })
+    }
+}
+
+/// Knows the secrets of the agents and of the environment.
+fn redactor(agents: &Agents) -> Redactor {
+    let mut secrets = agents.secrets();
+    secrets.extend(process::secret_values());
+    Redactor::new(secrets)
+}
+
+/// Keeps secrets out of what the user said: it goes into the journal's header and into every prompt.
+fn clean(spec: &mut Spec, redactor: &Redactor) {
+    spec.task.goal = redactor.text(&spec.task.goal);
+    if let Some(examples) = &mut spec.task.examples {
+        examples.content = redactor.text(&examples.content);
+    }
+    for prompt in spec.prompts.values_mut() {
+        prompt.text = redactor.text(&prompt.text);
     }
 }
 

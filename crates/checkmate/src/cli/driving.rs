@@ -42,10 +42,7 @@ pub(super) fn drive(
     let drove = runtime.block_on(driver::drive(session, human, commands, &mut watcher));
     // A question at the terminal may still wait for a line; the program does not.
     runtime.shutdown_background();
-    if let (Err(error), Some(path)) = (&drove, &output.json) {
-        write_failure(path, Some(&id), "error", &error.to_string())?;
-    }
-    match drove? {
+    match reported(output, Some(&id), drove)? {
         Drove::Over(outcome) => {
             if let Some(run) = watcher.finished() {
                 anstream::eprint!("{}", ui::card(&id, run, &TaskId::new(TASK)));
@@ -60,6 +57,18 @@ pub(super) fn drive(
             Err(CommandError::interrupted(format!("Interrupted. `checkmate resume {id}` goes on from here.")))
         }
     }
+}
+
+/// Writes an error where `--json` asks for the result, and hands it on.
+pub(super) fn reported<T>(
+    output: &Output,
+    id: Option<&RunId>,
+    result: Result<T, CommandError>,
+) -> Result<T, CommandError> {
+    if let (Err(error), Some(path)) = (&result, &output.json) {
+        write_failure(path, id, "error", &error.to_string())?;
+    }
+    result
 }
 
 /// Returns the exit code of an outcome.
@@ -81,12 +90,7 @@ pub(super) fn write_summary(path: Option<&Path>, id: &RunId, run: &Run) -> Resul
 }
 
 /// Writes the result of a run that did not come to an outcome.
-pub(super) fn write_failure(
-    path: &Path,
-    id: Option<&RunId>,
-    rule: &str,
-    message: &str,
-) -> Result<(), CommandError> {
+fn write_failure(path: &Path, id: Option<&RunId>, rule: &str, message: &str) -> Result<(), CommandError> {
     let result = serde_json::json!({
         "outcome": "error",
         "run": id,

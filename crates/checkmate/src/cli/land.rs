@@ -26,7 +26,8 @@ pub(super) struct Args {
 
 pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     let project = place.project()?;
-    let session = Session::open(&project, project.runs.find(&args.run)?)?;
+    let id = project.runs.find(&args.run)?;
+    let session = driving::reported(&args.output, Some(&id), Session::open(&project, id.clone()))?;
     let task = TaskId::new(TASK);
     let command = Command::Land { how: if args.commit { Landing::Commit } else { Landing::Apply } };
     if session.run.accepts(&task, &command) {

@@ -21,7 +21,8 @@ pub(super) struct Args {
 
 pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     let project = place.project()?;
-    let session = Session::open(&project, project.runs.find(&args.run)?)?;
+    let id = project.runs.find(&args.run)?;
+    let session = driving::reported(&args.output, Some(&id), Session::open(&project, id.clone()))?;
     let task = TaskId::new(TASK);
     let retry = session.run.accepts(&task, &Command::Retry);
     if !retry && let Some(outcome) = session.run.outcome(&task) {

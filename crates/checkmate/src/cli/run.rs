@@ -57,15 +57,7 @@ impl From<Land> for LandPolicy {
 
 pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     let human = if args.output.events { Human::absent() } else { Human::at_terminal() };
-    let session = match begin(place, args, human) {
-        Ok(session) => session,
-        Err(error) => {
-            if let Some(path) = &args.output.json {
-                driving::write_failure(path, None, "error", &error.to_string())?;
-            }
-            return Err(error);
-        }
-    };
+    let session = driving::reported(&args.output, None, begin(place, args, human))?;
     anstream::eprintln!("run {}", session.id);
     driving::drive(session, human, Vec::new(), &args.output)
 }

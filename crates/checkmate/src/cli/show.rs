@@ -1,5 +1,7 @@
 //! `checkmate show`: what happened in a run and why.
 
+use std::io::{IsTerminal as _, Write as _};
+
 use checkmate_machine::event::{Answer, Candidate, Event};
 use checkmate_machine::ids::TaskId;
 
@@ -57,7 +59,12 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
                 "The run {id} has no candidate: no patch could be applied."
             )));
         };
-        print(&diff);
+        // Programs get the patch byte for byte; a terminal is not steered by what an agent wrote.
+        if std::io::stdout().is_terminal() {
+            print(&format!("{}\n", ui::printable_lines(&diff)));
+        } else {
+            std::io::stdout().write_all(diff.as_bytes()).ok();
+        }
         return Ok(exit_code::DONE);
     }
     let run = replayed?;

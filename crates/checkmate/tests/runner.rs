@@ -1,0 +1,49 @@
+//! Drives the real `checkmate` program from outside: real git, real processes, real files.
+//!
+//! Only models are replaced, by replay scripts. Everything is in one binary, so that it is linked once.
+
+#[cfg(test)]
+mod environment;
+#[cfg(test)]
+mod script;
+
+#[cfg(test)]
+mod test_agents_reading;
+#[cfg(test)]
+mod test_allowlist;
+#[cfg(test)]
+mod test_apply;
+#[cfg(test)]
+mod test_arbiter;
+#[cfg(test)]
+mod test_commands;
+#[cfg(test)]
+mod test_config;
+#[cfg(test)]
+mod test_crash;
+#[cfg(test)]
+mod test_demo;
+#[cfg(test)]
+mod test_history;
+#[cfg(test)]
+mod test_init;
+#[cfg(test)]
+mod test_landing;
+#[cfg(test)]
+mod test_odd_repositories;
+#[cfg(test)]
+mod test_replies;
+#[cfg(test)]
+mod test_resume;
+#[cfg(test)]
+mod test_reviews;
+#[cfg(test)]
+mod test_run;
+#[cfg(test)]
+mod test_secrets;
+#[cfg(test)]
+mod test_stuck;
+#[cfg(test)]
+mod test_terminal;
+#[cfg(test)]
+mod test_user_tree;

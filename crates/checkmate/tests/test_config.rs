@@ -1,0 +1,113 @@
+//! The configuration as a run meets it.
+
+use serde_json::json;
+
+use crate::environment::{TestEnvironment, assert_has, assert_has_not};
+use crate::script::{Script, adds, approves, builds, shout};
+
+/// Reviews `src/**/*.ts` only, as both examples below do.
+const TYPESCRIPT: &str = "export const shout = (text: string): string => `${text}!`;";
+
+#[test]
+fn the_usual_configurations_load_without_a_warning() {
+    let basic = json!({
+        "builder_provider": "openai", "builder_model": "gpt-4-turbo-preview",
+        "reviewer_provider": "anthropic", "reviewer_model": "claude-3-opus-20240229",
+        "allow_paths": ["src/**/*.ts", "src/**/*.js", "test/**/*.ts", "test/**/*.test.js"], "max_iterations": 3
+    });
+    let advanced = json!({
+        "builder_provider": "openai", "builder_model": "gpt-4-turbo-preview",
+        "reviewer_provider": "anthropic", "reviewer_model": "claude-3-opus-20240229",
+        "allow_paths": ["src/**/*.ts", "test/**/*.ts"], "max_iterations": 3,
+        "review_mode": "selective", "review_on_test_pass": false, "review_strictness": "balanced",
+        "enable_moderator": true, "moderator_provider": "anthropic", "moderator_model": "claude-3-5-sonnet-20241022",
+        "context_summary_threshold": 2000
+    });
+    for config in [basic, advanced] {
+        let environment = TestEnvironment::new();
+        environment.config(config);
+        let script = Script::new().builder(builds(&adds("src/shout.ts", &[TYPESCRIPT]))).reviewer(approves());
+        let output = environment.cycle(&script);
+        assert_has_not(output.ended(0), &["warning"]);
+    }
+}
+
+#[test]
+fn a_missing_file_says_where_it_was_looked_for_and_what_to_do() {
+    let environment = TestEnvironment::new();
+    std::fs::remove_file(environment.root().join(".dualagent.json")).unwrap();
+    let output = environment.cycle(&Script::approved());
+    insta::assert_snapshot!(output.ended(1), @"checkmate: Config file not found. Looked for $TMP/repo/.dualagent.json. Run `checkmate init` to write one.");
+    assert!(environment.runs().is_empty());
+    assert_eq!(environment.result()["outcome"], "error");
+}
+
+#[test]
+fn another_file_can_be_named() {
+    let environment = TestEnvironment::new();
+    let other = environment.path("other.json");
+    std::fs::write(&other, r#"{"test_command": "sh test/run.sh", "max_iterations": 1}"#).unwrap();
+    environment.cycle_with(&Script::approved(), &["--config", other.to_str().unwrap()]).ended(0);
+    assert_has(
+        environment.cycle_with(&Script::approved(), &["--config", "no.json"]).ended(1),
+        &["Config file not found", "no.json"],
+    );
+}
+
+#[test]
+fn keys_are_missed_only_for_roles_that_need_them() {
+    let mut environment = TestEnvironment::new();
+    let roles = |builder: &str| json!({"builder_provider": builder, "builder_model": "m", "reviewer_provider": "anthropic", "reviewer_model": "m"});
+    environment.config(roles("openai"));
+    let output = environment.run(&["run", "Add shout"]);
+    insta::assert_snapshot!(output.ended(1), @r#"
+    checkmate: Missing OPENAI_API_KEY. The builder uses the provider `openai`, which needs a key. Set it and start again:
+      export OPENAI_API_KEY="sk-…"
+    "#);
+    environment.set("OPENAI_API_KEY", "not-a-real-key-at-all");
+    assert_has(environment.run(&["run", "Add shout"]).ended(1), &["Missing ANTHROPIC_API_KEY"]);
+    environment.config(roles("anthropic"));
+    let output = environment.run(&["run", "Add shout"]);
+    assert_has(output.ended(1), &["Missing ANTHROPIC_API_KEY"]);
+    assert_has_not(&output.stderr, &["OPENAI"]);
+    assert!(environment.runs().is_empty());
+}
+
+#[test]
+fn mistakes_are_named_with_what_would_be_right() {
+    for (keys, code, parts) in [
+        (json!({"review_mod": "always"}), 0, &["warning: ", "`review_mod`", "review_mode"][..]),
+        (json!({"review_mode": "some"}), 1, &["`review_mode` must be", "\"always\"", "\"final_only\""]),
+        (json!({"max_iterations": "3"}), 1, &["`max_iterations` must be a whole number"]),
+        (json!({"enable_moderator": true}), 1, &["`moderator_provider`", "`moderator_model`"]),
+        (json!({"test_command": null}), 1, &["`test_command` is missing"]),
+        (json!({"allow_paths": ["../x/**"]}), 1, &["leads out of the repository"]),
+        (json!({"review_on_test_pass": false}), 0, &["`review_on_test_pass` has no effect unless"]),
+    ] {
+        let environment = TestEnvironment::new();
+        environment.config(keys);
+        let output = environment.cycle(&Script::approved());
+        assert_has(output.ended(code), parts);
+    }
+}
+
+#[test]
+fn an_unknown_provider_is_an_error_with_the_known_ones() {
+    let environment = TestEnvironment::new();
+    environment
+        .config(json!({"builder_provider": "openia", "builder_model": "m", "reviewer_provider": "anthropic",
+                              "reviewer_model": "m"}));
+    assert_has(environment.run(&["run", "Add shout"]).ended(1), &["openia", "openai", "anthropic"]);
+}
+
+#[test]
+fn a_prompt_file_of_the_workspace_replaces_the_shipped_one() {
+    let environment = TestEnvironment::new();
+    environment.write("prompts/builder.md", "You write shell in the style of this house.\n");
+    environment.config(json!({"prompts": {"builder": "prompts/builder.md"}}));
+    environment.cycle(&Script::new().builder(builds(&shout("$1!"))).reviewer(approves())).ended(0);
+    let asked = environment.asked();
+    assert_eq!(asked[0].system.trim(), "You write shell in the style of this house.");
+    assert!(asked[0].version.starts_with("builder@file:"), "{}", asked[0].version);
+    assert!(asked[1].version.starts_with("reviewer@1+balanced@"), "{}", asked[1].version);
+}
