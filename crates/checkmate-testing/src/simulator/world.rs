@@ -73,6 +73,8 @@ struct World {
     journal: Vec<String>,
     commands: u32,
     reopened: BTreeSet<TaskId>,
+    /// Tasks that were done once; others may build on them already.
+    taken_back: BTreeSet<TaskId>,
     /// One in so many parts fails; 0 = none.
     failing: u32,
     /// One in so many steps is an event that nobody waits for; 0 = none.
@@ -105,6 +107,7 @@ impl World {
             journal: Vec::new(),
             commands: 0,
             reopened: BTreeSet::new(),
+            taken_back: BTreeSet::new(),
             failing: *rng.choice(&[0, 0, 10, 50]).unwrap_or(&0),
             noisy: *rng.choice(&[0, 3, 10]).unwrap_or(&0),
             chaos: one_in(&mut rng, 8),
@@ -210,6 +213,9 @@ impl World {
         if accepted && !matches!(command, Command::Cancel { .. } | Command::TakenBack) {
             self.reopened.insert(task.clone());
         }
+        if accepted && command == Command::TakenBack {
+            self.taken_back.insert(task.clone());
+        }
         self.tell(Event::Command { task: task.clone(), command: command.clone() })?;
         if accepted == (self.run != before) {
             return Ok(());
@@ -267,7 +273,9 @@ impl World {
         }
         for task in &self.tasks {
             let outcome = self.run.outcome(&task.id);
-            let done = |id: &TaskId| matches!(self.run.outcome(id), Some(Outcome::Approved { .. }));
+            let done = |id: &TaskId| {
+                self.taken_back.contains(id) || matches!(self.run.outcome(id), Some(Outcome::Approved { .. }))
+            };
             let started = self.run.cycle(&task.id).is_some();
             if started && !task.depends_on.iter().all(done) {
                 return Err(format!("{} starts only after everything it depends on is done", task.id));
