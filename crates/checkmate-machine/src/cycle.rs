@@ -6,8 +6,8 @@
 mod arbiter;
 mod checks;
 mod landing;
-mod record;
 mod review;
+mod rounds;
 mod stuck;
 mod turn;
 
@@ -22,12 +22,10 @@ use crate::ids::{Role, TreeId};
 use crate::notice::Notice;
 use crate::outcome::{Outcome, StoppedBy};
 use crate::prompt;
+use crate::record::{ExtraTest, TurnRecord};
 use crate::reply::{self, BuilderReply, Problem, Reply, Review};
 use crate::spec::Spec;
 use crate::verdict::{ReviewState, Verdict};
-
-pub use self::arbiter::Subject;
-pub use self::record::{ExtraTest, TurnEnd, TurnRecord};
 
 /// How often one and the same part may fail for reasons outside the run before the run ends with an error.
 const FAILURES: u32 = 2;
@@ -85,7 +83,7 @@ pub struct Cycle {
     settled_by: BTreeSet<String>,
     extra_tests: Vec<ExtraTest>,
     turns: Vec<TurnRecord>,
-    summary: Option<record::Summary>,
+    summary: Option<rounds::Summary>,
     /// Files that the next prompt shows, at the candidate's tree.
     shown: Vec<FileText>,
     /// Paths that the maker asked for in this run.
@@ -95,7 +93,7 @@ pub struct Cycle {
     diagnostics: Vec<String>,
     refusals: Vec<String>,
     correction: Option<prompt::Correction>,
-    rounds: record::Rounds,
+    rounds: rounds::Rounds,
     oscillation: stuck::Memory,
     verdict: Option<Verdict>,
     /// What the checker's part in the approving verdict was.
@@ -137,7 +135,7 @@ impl Cycle {
             diagnostics: Vec::new(),
             refusals: Vec::new(),
             correction: None,
-            rounds: record::Rounds::default(),
+            rounds: rounds::Rounds::default(),
             oscillation: stuck::Memory::default(),
             verdict: None,
             approved_by: None,
@@ -496,7 +494,7 @@ impl Cycle {
                 correction: self.correction.as_ref(),
                 turn: self.turn.max(1),
                 arbiter: match &self.step {
-                    Step::Arbiter(stage) => Some(stage.subject()),
+                    Step::Arbiter(stage) => Some(stage.dispute()),
                     Step::Preparing
                     | Step::Gathering
                     | Step::Building

@@ -15,6 +15,7 @@ pub mod notice;
 pub mod outcome;
 
 pub mod cycle;
+pub mod record;
 pub mod run;
 pub mod schedule;
 

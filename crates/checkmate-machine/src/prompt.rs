@@ -9,11 +9,11 @@ mod sections;
 
 use std::collections::BTreeMap;
 
-use crate::cycle::{ExtraTest, Subject, TurnRecord};
 use crate::effect::Purpose;
 use crate::event::{Candidate, FileText, Prepared};
 use crate::evidence::Receipt;
 use crate::finding::Findings;
+use crate::record::{Dispute, ExtraTest, TurnRecord};
 use crate::reply::{BuilderReply, Review, Shape};
 use crate::spec::{Product, PromptText, Spec, Strictness};
 
@@ -52,7 +52,7 @@ pub(crate) struct State<'a> {
     pub(crate) refusals: &'a [String],
     pub(crate) correction: Option<&'a Correction>,
     pub(crate) turn: u32,
-    pub(crate) arbiter: Option<&'a Subject>,
+    pub(crate) arbiter: Option<&'a Dispute>,
 }
 
 /// The prompt files that come with the program, by name.

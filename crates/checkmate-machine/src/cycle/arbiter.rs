@@ -5,7 +5,6 @@
 //! red on the candidate confirms the finding; green there and not green on the old tree refutes it; everything else
 //! (it does not run, no test ran, it passes everywhere) is invalid.
 
-use super::record::TurnEnd;
 use super::{Cycle, Step};
 use crate::effect::{Action, CheckKind, Overlay, Purpose};
 use crate::event::{Answer, Candidate};
@@ -15,40 +14,28 @@ use crate::gate::paths::Allowlist;
 use crate::ids::Role;
 use crate::notice::{ArbiterIssue, ArbiterOutcome, ArbiterResult, IssueText, Notice};
 use crate::patch;
+use crate::record::{Dispute, TurnEnd};
 use crate::reply::{Problem, Reply, Shape};
 
 /// How many tests a maker may write for one finding.
 const ATTEMPTS: u32 = 2;
 
-/// A finding before the arbiter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject {
-    /// The finding's id.
-    pub finding: String,
-    /// The test's patch, once written.
-    pub patch: String,
-    /// Why the attempt before was invalid.
-    pub invalid: Option<String>,
-    /// The attempt, from 1.
-    pub attempt: u32,
-}
-
 /// How far the arbiter is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stage {
-    Writing(Subject),
-    Placing(Subject),
-    Confirming(Subject, Box<Candidate>),
-    Running(Subject, Box<Candidate>),
+    Writing(Dispute),
+    Placing(Dispute),
+    Confirming(Dispute, Box<Candidate>),
+    Running(Dispute, Box<Candidate>),
 }
 
 impl Stage {
-    pub(super) fn subject(&self) -> &Subject {
+    pub(super) fn dispute(&self) -> &Dispute {
         match self {
-            Stage::Writing(subject)
-            | Stage::Placing(subject)
-            | Stage::Confirming(subject, _)
-            | Stage::Running(subject, _) => subject,
+            Stage::Writing(dispute)
+            | Stage::Placing(dispute)
+            | Stage::Confirming(dispute, _)
+            | Stage::Running(dispute, _) => dispute,
         }
     }
 }
@@ -72,7 +59,7 @@ impl Cycle {
                 },
             },
         });
-        self.ask_for_test(Subject {
+        self.ask_for_test(Dispute {
             finding: id.to_owned(),
             patch: String::new(),
             invalid: None,
@@ -80,15 +67,15 @@ impl Cycle {
         });
     }
 
-    fn ask_for_test(&mut self, subject: Subject) {
-        self.step = Step::Arbiter(Stage::Writing(subject));
+    fn ask_for_test(&mut self, dispute: Dispute) {
+        self.step = Step::Arbiter(Stage::Writing(dispute));
         let call = self.call(Role::Builder, Purpose::ArbiterTest);
         let step = self.step.clone();
         self.emit(step, vec![call]);
     }
 
-    fn ask_to_confirm(&mut self, subject: Subject, candidate: Box<Candidate>) {
-        self.step = Step::Arbiter(Stage::Confirming(subject, candidate));
+    fn ask_to_confirm(&mut self, dispute: Dispute, candidate: Box<Candidate>) {
+        self.step = Step::Arbiter(Stage::Confirming(dispute, candidate));
         let call = self.call(Role::Reviewer, Purpose::ConfirmTest);
         let step = self.step.clone();
         self.emit(step, vec![call]);
@@ -96,16 +83,16 @@ impl Cycle {
 
     pub(super) fn on_arbiter(&mut self, stage: Stage, answers: Vec<Answer>) {
         match stage {
-            Stage::Writing(subject) => self.on_test_written(subject, answers),
-            Stage::Placing(subject) => self.on_test_placed(subject, answers),
-            Stage::Confirming(subject, candidate) => self.on_test_confirmed(subject, candidate, answers),
-            Stage::Running(subject, candidate) => self.on_test_ran(&subject, &candidate, answers),
+            Stage::Writing(dispute) => self.on_test_written(dispute, answers),
+            Stage::Placing(dispute) => self.on_test_placed(dispute, answers),
+            Stage::Confirming(dispute, candidate) => self.on_test_confirmed(dispute, candidate, answers),
+            Stage::Running(dispute, candidate) => self.on_test_ran(&dispute, &candidate, answers),
         }
     }
 
-    fn on_test_written(&mut self, subject: Subject, answers: Vec<Answer>) {
+    fn on_test_written(&mut self, dispute: Dispute, answers: Vec<Answer>) {
         let Some(Answer::Called(called)) = answers.into_iter().next() else { return };
-        let again = |cycle: &mut Self| cycle.ask_for_test(subject.clone());
+        let again = |cycle: &mut Self| cycle.ask_for_test(dispute.clone());
         let Some(Reply::Builder(reply)) = self.understand(Role::Builder, &called, Shape::Builder, again)
         else {
             return;
@@ -116,11 +103,11 @@ impl Cycle {
             return self.send_back(Role::Builder, &called.text, vec![problem], again);
         }
         if let Some(reason) = self.touches_more_than_new_files(&reply.patch) {
-            return self.invalid(Subject { patch: reply.patch, ..subject }, reason, None);
+            return self.invalid(Dispute { patch: reply.patch, ..dispute }, reason, None);
         }
         let parts =
             vec![Action::Apply { onto: self.present_tree(), base: self.base(), patch: reply.patch.clone() }];
-        self.emit(Step::Arbiter(Stage::Placing(Subject { patch: reply.patch, ..subject })), parts);
+        self.emit(Step::Arbiter(Stage::Placing(Dispute { patch: reply.patch, ..dispute })), parts);
     }
 
     /// A test that could edit existing files could also change what it is to judge.
@@ -141,10 +128,10 @@ impl Cycle {
         Some(format!("The test has to come in new files only, but the patch edits {existing}."))
     }
 
-    fn on_test_placed(&mut self, subject: Subject, answers: Vec<Answer>) {
+    fn on_test_placed(&mut self, dispute: Dispute, answers: Vec<Answer>) {
         let candidate = match answers.into_iter().next() {
             Some(Answer::Applied(candidate)) => candidate,
-            Some(Answer::Rejected { reasons }) => return self.invalid(subject, reasons.join(" "), None),
+            Some(Answer::Rejected { reasons }) => return self.invalid(dispute, reasons.join(" "), None),
             Some(_) | None => return,
         };
         let refusals: Vec<String> = match Allowlist::new(&self.spec.policy.allow_paths) {
@@ -154,15 +141,15 @@ impl Cycle {
             Err(error) => vec![error.to_string()],
         };
         if !refusals.is_empty() {
-            return self.invalid(subject, refusals.join(" "), None);
+            return self.invalid(dispute, refusals.join(" "), None);
         }
         self.status("The reviewer checks that the test states its claim.");
-        self.ask_to_confirm(subject, Box::new(candidate));
+        self.ask_to_confirm(dispute, Box::new(candidate));
     }
 
-    fn on_test_confirmed(&mut self, subject: Subject, candidate: Box<Candidate>, answers: Vec<Answer>) {
+    fn on_test_confirmed(&mut self, dispute: Dispute, candidate: Box<Candidate>, answers: Vec<Answer>) {
         let Some(Answer::Called(called)) = answers.into_iter().next() else { return };
-        let again = |cycle: &mut Self| cycle.ask_to_confirm(subject.clone(), candidate.clone());
+        let again = |cycle: &mut Self| cycle.ask_to_confirm(dispute.clone(), candidate.clone());
         let Some(Reply::Confirmation(confirmation)) =
             self.understand(Role::Reviewer, &called, Shape::Confirmation, again)
         else {
@@ -171,7 +158,7 @@ impl Cycle {
         if !confirmation.states_claim {
             let reason =
                 format!("The reviewer says that the test does not state its claim: {}", confirmation.reason);
-            return self.invalid(subject, reason, None);
+            return self.invalid(dispute, reason, None);
         }
         let command = self.spec.policy.test_command.clone();
         let parts = vec![
@@ -189,10 +176,10 @@ impl Cycle {
             },
         ];
         self.status("Running the arbiter's test.");
-        self.emit(Step::Arbiter(Stage::Running(subject, candidate)), parts);
+        self.emit(Step::Arbiter(Stage::Running(dispute, candidate)), parts);
     }
 
-    fn on_test_ran(&mut self, subject: &Subject, candidate: &Candidate, answers: Vec<Answer>) {
+    fn on_test_ran(&mut self, dispute: &Dispute, candidate: &Candidate, answers: Vec<Answer>) {
         let mut receipts = answers.into_iter().filter_map(Answer::ran);
         let (Some(after), Some(before)) = (receipts.next(), receipts.next()) else { return };
         self.keep(CheckKind::Arbiter, &after);
@@ -201,39 +188,39 @@ impl Cycle {
         let passed = match outcome {
             ArbiterOutcome::BugConfirmed => Some(false),
             ArbiterOutcome::BugRefuted => Some(true),
-            ArbiterOutcome::TestInvalid => return self.invalid(subject.clone(), explanation, Some(&after)),
+            ArbiterOutcome::TestInvalid => return self.invalid(dispute.clone(), explanation, Some(&after)),
         };
         let tests = self.test_files(candidate);
-        self.tell(subject, passed, outcome, &explanation);
+        self.tell(dispute, passed, outcome, &explanation);
         self.settled_by.extend(tests.iter().cloned());
         self.candidate = Some(candidate.clone());
         self.last_tests = Some(after.clone());
         let confirmed = outcome == ArbiterOutcome::BugConfirmed;
-        if let Some(finding) = self.findings.get_mut(&subject.finding) {
+        if let Some(finding) = self.findings.get_mut(&dispute.finding) {
             finding.status = if confirmed { Status::Confirmed { tests } } else { Status::Refuted { tests } };
         }
         if confirmed {
             self.evidence = None;
-            return self.end_turn(TurnEnd::Confirmed(format!("`{}`: {explanation}", subject.finding)));
+            return self.end_turn(TurnEnd::Confirmed(format!("`{}`: {explanation}", dispute.finding)));
         }
         self.evidence = Some(after);
         self.after_review();
     }
 
     /// A test that settles nothing is written once more; after that the finding stands as it is.
-    fn invalid(&mut self, subject: Subject, reason: String, ran: Option<&Receipt>) {
-        self.tell(&subject, ran.map(passed), ArbiterOutcome::TestInvalid, &reason);
+    fn invalid(&mut self, dispute: Dispute, reason: String, ran: Option<&Receipt>) {
+        self.tell(&dispute, ran.map(passed), ArbiterOutcome::TestInvalid, &reason);
         self.correction = None;
-        if subject.attempt < ATTEMPTS {
-            let subject = Subject { invalid: Some(reason), attempt: subject.attempt + 1, ..subject };
-            return self.ask_for_test(subject);
+        if dispute.attempt < ATTEMPTS {
+            let dispute = Dispute { invalid: Some(reason), attempt: dispute.attempt + 1, ..dispute };
+            return self.ask_for_test(dispute);
         }
         self.after_review();
     }
 
     fn tell(
         &mut self,
-        subject: &Subject,
+        dispute: &Dispute,
         test_passed: Option<bool>,
         outcome: ArbiterOutcome,
         explanation: &str,
@@ -241,7 +228,7 @@ impl Cycle {
         self.notices.push(Notice::ArbiterResult {
             result: ArbiterResult {
                 test_added: outcome != ArbiterOutcome::TestInvalid,
-                test_patch: Some(subject.patch.clone()).filter(|patch| !patch.is_empty()),
+                test_patch: Some(dispute.patch.clone()).filter(|patch| !patch.is_empty()),
                 test_passed,
                 outcome,
                 explanation: explanation.to_owned(),

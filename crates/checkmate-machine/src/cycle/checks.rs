@@ -1,6 +1,5 @@
 //! The middle of a turn: the patch becomes a candidate, and Checkmate runs the checks on it.
 
-use super::record::TurnEnd;
 use super::turn::distinct;
 use super::{Cycle, Step};
 use crate::command::CommandLine;
@@ -11,6 +10,7 @@ use crate::gate::commands::{self, CommandVerdict};
 use crate::gate::paths::Allowlist;
 use crate::ids::Role;
 use crate::notice::Notice;
+use crate::record::TurnEnd;
 use crate::spec::{Product, ReviewMode};
 use crate::verdict::{self, ReviewState};
 

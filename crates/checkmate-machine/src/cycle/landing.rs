@@ -3,13 +3,13 @@
 //! Landing has four ends: landed; conflict; the target moved (then the merged tree is verified like any candidate);
 //! and red after the merge, which the machine computes from the merged tree's receipt.
 
-use super::record::TurnEnd;
 use super::{Cycle, Step};
 use crate::effect::{Action, CheckKind, Landing, Question};
 use crate::event::{Answer, Candidate};
 use crate::evidence::{self, Standing};
 use crate::ids::TreeId;
 use crate::outcome::{Outcome, StoppedBy};
+use crate::record::{TurnEnd, TurnRecord};
 use crate::spec::LandPolicy;
 use crate::verdict::{self, Decision, ReviewState};
 
@@ -140,7 +140,7 @@ impl Cycle {
         }
         let diff = self.candidate.as_ref().map_or("", |candidate| &candidate.diff);
         let reason = format!("{reason}\nThe approved change was:\n{diff}");
-        self.turns.push(super::TurnRecord {
+        self.turns.push(TurnRecord {
             turn: self.turn,
             reply: self.reply.clone().unwrap_or_default(),
             refusals: Vec::new(),

@@ -1,7 +1,6 @@
 //! The checker's half of a turn: its review, its questions, and what follows from either.
 
 use super::checks::{COMMANDS, refused_by_a_person, said, split_tail, too_many_commands};
-use super::record::{ExtraTest, TurnEnd};
 use super::turn::{distinct, sentence};
 use super::{Cycle, Step};
 use crate::command::CommandLine;
@@ -13,6 +12,7 @@ use crate::ids::{Role, TreeId};
 use crate::notice::Notice;
 use crate::outcome::StoppedBy;
 use crate::prompt;
+use crate::record::{ExtraTest, TurnEnd};
 use crate::reply::{BlockReason, Problem, Reply, Review, ReviewVerdict, Shape};
 use crate::verdict::{self, Case, Decision, ReviewState};
 

@@ -1,6 +1,6 @@
 //! The maker's half of a turn: what it is shown, what it answers.
 
-use super::record::{Rounds, Summary, TurnEnd, TurnRecord};
+use super::rounds::{Rounds, Summary};
 use super::{Cycle, Step};
 use crate::effect::{Action, CheckKind, Purpose};
 use crate::event::{Answer, Called, FileText};
@@ -12,6 +12,7 @@ use crate::notice::Notice;
 use crate::outcome::StoppedBy;
 use crate::patch;
 use crate::prompt;
+use crate::record::{TurnEnd, TurnRecord};
 use crate::reply::{AnswerKind, BuilderReply, Problem, Reply, Shape};
 use crate::spec::Product;
 

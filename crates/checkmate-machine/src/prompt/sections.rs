@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::{State, map};
-use crate::cycle::{TurnEnd, TurnRecord};
 use crate::effect::{self, Purpose};
 use crate::event::FileText;
 use crate::evidence::{Ended, Receipt, Signal};
 use crate::excerpt;
 use crate::finding::{Finding, Status, Weight};
+use crate::record::{TurnEnd, TurnRecord};
 use crate::reply::{AnswerKind, Severity};
 use crate::spec::TaskKind;
 
@@ -55,8 +55,8 @@ pub(super) fn user(state: &State<'_>, purpose: Purpose) -> String {
         Purpose::ConfirmTest => {
             shared(&mut text, state, purpose);
             arbiter(&mut text, state);
-            if let Some(subject) = state.arbiter {
-                section(&mut text, "THE TEST", &data("test", &excerpt::head_and_tail(&subject.patch, DIFF)));
+            if let Some(dispute) = state.arbiter {
+                section(&mut text, "THE TEST", &data("test", &excerpt::head_and_tail(&dispute.patch, DIFF)));
             }
         }
         Purpose::Review | Purpose::Moderate => {
@@ -428,11 +428,11 @@ pub fn refusal(reason: &str) -> String {
 }
 
 fn arbiter(text: &mut String, state: &State<'_>) {
-    let Some(subject) = state.arbiter else { return };
-    if let Some(finding) = state.findings.get(&subject.finding) {
+    let Some(dispute) = state.arbiter else { return };
+    if let Some(finding) = state.findings.get(&dispute.finding) {
         section(text, "THE CLAIM", &issue(finding, "raised twice"));
     }
-    if let Some(reason) = &subject.invalid {
+    if let Some(reason) = &dispute.invalid {
         section(text, "YOUR LAST TEST WAS INVALID", &data("reason", &excerpt::head_and_tail(reason, REPLY)));
     }
 }

@@ -1,4 +1,4 @@
-//! What a cycle remembers of its turns.
+//! What a cycle remembers and prompts show: finished turns, missing tests, a finding before the arbiter.
 
 use crate::reply::{BuilderReply, Review};
 
@@ -43,20 +43,15 @@ pub struct ExtraTest {
     pub answer: Option<String>,
 }
 
-/// Earlier turns in fewer words.
+/// A finding before the arbiter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Summary {
-    /// How many turns it covers.
-    pub(super) turns: usize,
-    /// The maker's model's words.
-    pub(super) text: String,
-}
-
-/// Rounds within a turn that use up no turn and are therefore bounded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Rounds {
-    pub(super) reads: u32,
-    pub(super) diagnostics: u32,
-    pub(super) checks: u32,
-    pub(super) landings: u32,
+pub struct Dispute {
+    /// The finding's id.
+    pub finding: String,
+    /// The test's patch, once written.
+    pub patch: String,
+    /// Why the attempt before was invalid.
+    pub invalid: Option<String>,
+    /// The attempt, from 1.
+    pub attempt: u32,
 }
