@@ -64,7 +64,8 @@ pub async fn drive(
     watcher: &mut Watcher,
 ) -> Result<Drove, CommandError> {
     let cancel = Cancel::default();
-    let Session { id: _, folder, mut run, mut journal, workspace, agents, shell, redactor } = session;
+    let Session { id: _, folder, mut run, mut journal, workspace, agents, shell, redactor, left_alone: _ } =
+        session;
     let performer = Performer::new(workspace, agents, shell, human, folder, cancel.clone());
     let task = run.tasks().first().cloned().unwrap_or_else(|| TaskId::new(crate::session::TASK));
     for command in commands {

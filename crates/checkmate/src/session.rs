@@ -61,6 +61,8 @@ pub struct Session {
     pub shell: Shell,
     /// The values that must not be written anywhere.
     pub redactor: Redactor,
+    /// Paths that an interrupted landing did not write, because the user had edited them meanwhile.
+    pub left_alone: Vec<String>,
 }
 
 impl Session {
@@ -119,9 +121,9 @@ impl Session {
         shell: Shell,
     ) -> Result<Self, CommandError> {
         let workspace = Workspace::open(project.repository.clone(), id.as_str(), &folder)?;
-        workspace.recover()?;
+        let left_alone = workspace.recover()?.unwrap_or_default();
         let redactor = redactor(&agents);
-        Ok(Self { id, folder, run, journal, workspace, agents, shell, redactor })
+        Ok(Self { id, folder, run, journal, workspace, agents, shell, redactor, left_alone })
     }
 }
 

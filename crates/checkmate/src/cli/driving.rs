@@ -33,6 +33,7 @@ pub(super) fn drive(
     output: &Output,
 ) -> Result<u8, CommandError> {
     let id = session.id.clone();
+    warn_left_alone(&session.left_alone);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         CommandError::local(format!(
             "The program could not be set up: {error}. Close other programs and try again."
@@ -56,6 +57,18 @@ pub(super) fn drive(
             }
             Err(CommandError::interrupted(format!("Interrupted. `checkmate resume {id}` goes on from here.")))
         }
+    }
+}
+
+/// Tells of paths that an interrupted landing did not write.
+pub(super) fn warn_left_alone(paths: &[String]) {
+    if !paths.is_empty() {
+        let paths: Vec<String> = paths.iter().map(|path| ui::printable(path)).collect();
+        anstream::eprintln!(
+            "warning: An interrupted landing was finished, but you had edited {} meanwhile, so there your text stands. \
+             `checkmate show RUN --patch` shows what the change would have made of it.",
+            paths.join(", ")
+        );
     }
 }
 

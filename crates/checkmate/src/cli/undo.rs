@@ -3,7 +3,7 @@
 use checkmate_machine::event::{Command, Event};
 use checkmate_machine::ids::TaskId;
 
-use super::Place;
+use super::{Place, driving};
 use crate::error::CommandError;
 use crate::exit_code;
 use crate::journal::{Contents, Journal};
@@ -24,7 +24,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     // Held so that nobody lands the run while it is taken back.
     let (mut journal, contents) = Journal::open(&folder)?;
     let workspace = Workspace::open(project.repository.clone(), id.as_str(), &folder)?;
-    workspace.recover()?;
+    driving::warn_left_alone(&workspace.recover()?.unwrap_or_default());
     let undone = workspace.undo()?;
     if matches!(undone, UndoAnswer::Undone { .. } | UndoAnswer::AlreadyUndone) {
         note(&mut journal, &contents)?;
