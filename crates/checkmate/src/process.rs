@@ -154,6 +154,8 @@ struct Running {
     streams: Streams,
     /// Removed with everything in it when the command is over.
     room: tempfile::TempDir,
+    /// The command's own folder for temporary files; removed likewise.
+    _temporary: tempfile::TempDir,
     junit: pytest::Plan,
     /// What the user's report file was before the command ran.
     before: Option<Stamp>,
@@ -181,10 +183,10 @@ fn start(invocation: &Invocation<'_>) -> Result<Running, String> {
         Some(_) => pytest::Plan::Text,
         None => pytest::plan(command, directory),
     };
-    let environment = environment::of(command, directory, room.path(), invocation.keep_env, junit);
-    for fresh in [environment::temporary(room.path()), environment::bytecode(room.path())] {
-        std::fs::create_dir(fresh).map_err(unusable)?;
-    }
+    let temporary = group::temporary(room.path()).map_err(unusable)?;
+    let environment =
+        environment::of(command, directory, room.path(), temporary.path(), invocation.keep_env, junit);
+    std::fs::create_dir(environment::bytecode(room.path())).map_err(unusable)?;
     let program = program::resolve(&command.argv, directory, environment.get(std::ffi::OsStr::new("PATH")))?;
     let mut starter = Command::new(&program);
     starter.args(command.argv.iter().skip(1)).current_dir(directory).env_clear().envs(&environment);
@@ -196,7 +198,7 @@ fn start(invocation: &Invocation<'_>) -> Result<Running, String> {
     let mut child = starter.spawn().map_err(|error| program::not_started(&error, &program, command))?;
     let group = Group::record(&child, &scratch, room.path());
     let streams = Streams::new(child.stdout.take(), child.stderr.take(), invocation.limits.output_bytes);
-    Ok(Running { child, group, streams, room, junit, before })
+    Ok(Running { child, group, streams, room, _temporary: temporary, junit, before })
 }
 
 impl Running {

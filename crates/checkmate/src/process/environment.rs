@@ -61,6 +61,7 @@ pub(super) fn of(
     command: &CommandLine,
     directory: &Path,
     room: &Path,
+    temporary: &Path,
     keep: &[String],
     junit_plan: Plan,
 ) -> BTreeMap<OsString, OsString> {
@@ -72,7 +73,7 @@ pub(super) fn of(
         ("TERM", "dumb".into()),
         ("PWD", directory.into()),
         ("PYTHONPYCACHEPREFIX", bytecode(room).into()),
-        ("TMPDIR", temporary(room).into()),
+        ("TMPDIR", temporary.into()),
     ];
     environment.extend(own.map(|(name, value)| (name.into(), value)));
     environment.extend(command.env.iter().map(|(name, value)| (name.into(), value.into())));
@@ -83,11 +84,6 @@ pub(super) fn of(
         options.push(format!(" --junitxml={file} -o junit_family=xunit2"));
     }
     environment
-}
-
-/// Returns where a command's temporary files go.
-pub(super) fn temporary(room: &Path) -> PathBuf {
-    room.join("tmp")
 }
 
 /// Returns where Python keeps its compiled files; one place for several trees would serve stale ones.

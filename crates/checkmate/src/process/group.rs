@@ -15,6 +15,10 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, 
 
 /// How the room of every command in a scratch directory is called.
 pub(super) const ROOM_PREFIX: &str = "command-";
+/// How the names of the folders for their temporary files begin.
+const TEMPORARY_PREFIX: &str = "checkmate-tmp-";
+/// The file in a room that says where that folder is.
+const TEMPORARY_NOTE: &str = "temporary";
 /// The directory in the scratch directory with one file per running group.
 const RECORDS: &str = "processes";
 /// How long a killed group may take to vanish; one that waits for a broken disk never does.
@@ -79,8 +83,33 @@ pub fn kill_leftovers(scratch: &Path) {
     end(None, rooms.as_os_str().as_bytes(), BLIND_GRACE, wait);
     for room in entries(&scratch) {
         if room.file_name().is_some_and(|name| name.as_bytes().starts_with(ROOM_PREFIX.as_bytes())) {
+            remove_temporary(&room);
             let _ = fs::remove_dir_all(room);
         }
+    }
+}
+
+/// Makes a folder for the temporary files of a command, and notes in its room where it is.
+///
+/// It lies in the system's own temporary folder, because the state folder's paths are too long for the sockets that
+/// tests make: 108 bytes on Linux.
+pub(super) fn temporary(room: &Path) -> io::Result<tempfile::TempDir> {
+    let temporary = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempdir()?;
+    fs::write(room.join(TEMPORARY_NOTE), temporary.path().as_os_str().as_bytes())?;
+    Ok(temporary)
+}
+
+/// Removes the temporary folder of a room that was left. The command could write the note, so only what can be such a
+/// folder is removed.
+fn remove_temporary(room: &Path) {
+    let Ok(note) = fs::read(room.join(TEMPORARY_NOTE)) else { return };
+    let path = Path::new(OsStr::from_bytes(&note));
+    let name = path.file_name().unwrap_or_default();
+    let is_ours = path.parent() == Some(&std::env::temp_dir())
+        && name.as_bytes().starts_with(TEMPORARY_PREFIX.as_bytes())
+        && path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    if is_ours {
+        let _ = fs::remove_dir_all(path);
     }
 }
 
