@@ -151,9 +151,19 @@ fn tests_gate(case: &Case<'_>) -> Gate {
         ),
         Standing::Red => gate(false, red_message(receipt)),
         Standing::Absent => gate(false, "No test ran: zero tests are no evidence.".into()),
+        Standing::Unreported => gate(false, unreported_message(receipt)),
         Standing::Infra(reason) => gate(false, reason),
         Standing::Flaky => gate(false, "The tests pass and fail on the same tree.".into()),
     }
+}
+
+/// Says that a command ended well without the report that it printed before the change.
+pub fn unreported_message(receipt: &Receipt) -> String {
+    format!(
+        "`{}` ended well, but without the test report that it printed before the change, so nothing says that a test ran. \
+         Something may end the process too early.",
+        excerpt::line(&receipt.command(), 200)
+    )
 }
 
 /// Says what is red, in one sentence.

@@ -164,6 +164,7 @@ impl Cycle {
                 "The test command ended well, but no test ran; zero tests are no evidence. Write at least one that it runs."
                     .into(),
             ),
+            Standing::Unreported => self.on_red(verdict::unreported_message(&tests)),
             Standing::Infra(reason) => self.on_infra(&tests, reason),
         }
     }
