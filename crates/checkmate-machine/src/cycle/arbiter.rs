@@ -296,6 +296,14 @@ fn passed(receipt: &Receipt) -> bool {
     matches!(receipt.signal(), Signal::Pass { .. })
 }
 
+/// Tells whether everything that failed has the name of something that failed before the change.
+fn has_only_known_names(after: &Receipt, baseline: Option<&Receipt>) -> bool {
+    let reports = after.report.as_ref().zip(baseline.and_then(|baseline| baseline.report.as_ref()));
+    reports.is_some_and(|(new, old)| {
+        !new.failing.is_empty() && new.failing.iter().all(|name| old.failing.contains(name))
+    })
+}
+
 /// Judges the facts: `green` is the candidate without the test, `after` with it; `before` is the old tree with only
 /// the test, `baseline` the old tree.
 fn settle(
@@ -332,6 +340,12 @@ fn settle(
         );
     }
     match after.signal() {
+        // Next turn its failure could not be told from what was red before, and would pass as that.
+        Signal::Fail if failed(Some(after)) > failed(green) && has_only_known_names(after, baseline) => (
+            TestInvalid,
+            "The test has the name of a test that failed before the change; give it a name of its own."
+                .into(),
+        ),
         Signal::Fail if failed(Some(after)) > failed(green) => {
             (BugConfirmed, "The test that states the claim is red on the candidate.".into())
         }
