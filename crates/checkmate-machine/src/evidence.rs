@@ -223,6 +223,14 @@ pub fn standing(after: &Receipt, baseline: Option<&Receipt>) -> Standing {
     }
 }
 
+/// Returns how many tests passed before the change, if fewer do after it.
+///
+/// Tests may go with what they test, so this alone is not red; but somebody has to look at it.
+pub fn fewer(after: &Receipt, baseline: Option<&Receipt>) -> Option<u32> {
+    let (new, old) = (after.report.as_ref()?, baseline?.report.as_ref()?);
+    Some(old.passed).filter(|before| new.passed < *before)
+}
+
 /// Returns the failing tests if every one of them has a name and failed before the change too.
 ///
 /// Something must still have passed, at least as much as before: a change that stops the green tests from running

@@ -1,5 +1,7 @@
 //! May it be approved? A pure function of rules, receipts and findings; nothing here reads an agent's prose.
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::{self, Receipt, Signal, Standing};
@@ -140,7 +142,7 @@ fn tests_gate(case: &Case<'_>) -> Gate {
                 receipt.command()
             ),
         ),
-        Standing::Green(tests) => gate(true, format!("{} passed.", count(tests.get()))),
+        Standing::Green(tests) => gate(true, green_message(tests, receipt, case.baseline)),
         Standing::KnownRed(names) => gate(
             true,
             format!(
@@ -154,6 +156,15 @@ fn tests_gate(case: &Case<'_>) -> Gate {
         Standing::Unreported => gate(false, unreported_message(receipt)),
         Standing::Infra(reason) => gate(false, reason),
         Standing::Flaky => gate(false, "The tests pass and fail on the same tree.".into()),
+    }
+}
+
+/// Says how many tests passed, and whether that is fewer than before the change.
+fn green_message(tests: NonZeroU32, receipt: &Receipt, baseline: Option<&Receipt>) -> String {
+    let passed = count(tests.get());
+    match evidence::fewer(receipt, baseline) {
+        Some(before) => format!("{passed} passed, but {before} did before the change."),
+        None => format!("{passed} passed."),
     }
 }
 

@@ -148,9 +148,13 @@ impl Cycle {
         match evidence::standing(&tests, self.baseline.as_ref()) {
             Standing::Green(count) => {
                 self.status(format!("The tests are green: {count} passed."));
+                let fewer = evidence::fewer(&tests, self.baseline.as_ref());
+                if let Some(before) = fewer {
+                    self.status(format!("That is fewer than before the change, when {before} passed."));
+                }
                 self.evidence = Some(tests);
                 self.findings.settle_confirmed();
-                self.on_green(true);
+                self.on_green(fewer.is_none());
             }
             Standing::KnownRed(names) => {
                 self.status(format!("Nothing is newly red; {} failed before the change as well.", names.join(", ")));
