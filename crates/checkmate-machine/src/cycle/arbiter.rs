@@ -213,6 +213,7 @@ impl Cycle {
             finding.status = if confirmed { Status::Confirmed { tests } } else { Status::Refuted { tests } };
         }
         if confirmed {
+            self.confirmed_among = after.tests_ran().unwrap_or(0);
             self.evidence = None;
             return self.end_turn(TurnEnd::Confirmed(format!("`{}`: {explanation}", subject.finding)));
         }
@@ -262,6 +263,20 @@ impl Cycle {
                 )
             })
             .collect()
+    }
+
+    /// Says that a confirmed finding is not settled, because fewer tests ran than when it was confirmed: green tests
+    /// tell nothing about a finding whose test was left out.
+    pub(super) fn left_out(&self, tests: &Receipt) -> Option<String> {
+        let confirmed =
+            self.findings.all().iter().find(|finding| matches!(finding.status, Status::Confirmed { .. }))?;
+        let (ran, before) = (tests.tests_ran().unwrap_or(0), self.confirmed_among);
+        (ran < before).then(|| {
+            format!(
+                "{ran} tests ran, but {before} did when one of them confirmed `{}`. Let all of them run, that one too.",
+                confirmed.id
+            )
+        })
     }
 
     /// Names the files that a candidate with the arbiter's test has beyond the candidate under review.

@@ -146,6 +146,9 @@ impl Cycle {
         }
         self.last_tests = Some(tests.clone());
         match evidence::standing(&tests, self.baseline.as_ref()) {
+            Standing::Green(_) | Standing::KnownRed(_) if let Some(reason) = self.left_out(&tests) => {
+                self.on_red(reason);
+            }
             Standing::Green(count) => {
                 self.status(format!("The tests are green: {count} passed."));
                 let fewer = evidence::fewer(&tests, self.baseline.as_ref());

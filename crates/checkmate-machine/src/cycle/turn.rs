@@ -36,6 +36,7 @@ impl Cycle {
         self.evidence = None;
         self.verdict = None;
         self.settled_by.clear();
+        self.confirmed_among = 0;
         self.begin_turn();
     }
 
