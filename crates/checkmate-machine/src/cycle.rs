@@ -81,6 +81,8 @@ pub struct Cycle {
     findings: Findings,
     /// The files of the tests that settled a finding; they stay in the change as they are.
     settled_by: BTreeSet<String>,
+    /// How many tests ran when the latest finding was confirmed; with fewer, its test may not be among them.
+    confirmed_among: u32,
     extra_tests: Vec<ExtraTest>,
     turns: Vec<TurnRecord>,
     summary: Option<rounds::Summary>,
@@ -125,6 +127,7 @@ impl Cycle {
             receipts: Vec::new(),
             findings: Findings::default(),
             settled_by: BTreeSet::new(),
+            confirmed_among: 0,
             extra_tests: Vec::new(),
             turns: Vec::new(),
             summary: None,

@@ -197,6 +197,8 @@ pub enum Standing {
     Red,
     /// Nothing was tested.
     Absent,
+    /// It ended well, but the report that was there before the change is gone.
+    Unreported,
     /// Says nothing about the change.
     Infra(String),
     /// Passes and fails on the same tree.
@@ -206,6 +208,10 @@ pub enum Standing {
 /// Holds a candidate's receipt against the baseline's.
 pub fn standing(after: &Receipt, baseline: Option<&Receipt>) -> Standing {
     match after.signal() {
+        // A change whose code ends the process before the runner can report would else pass by its exit code.
+        Signal::Pass { .. } if after.report.is_none() && baseline.is_some_and(|old| old.report.is_some()) => {
+            Standing::Unreported
+        }
         Signal::Pass { tests } => Standing::Green(tests),
         Signal::Absent => Standing::Absent,
         Signal::Flaky => Standing::Flaky,
@@ -215,6 +221,14 @@ pub fn standing(after: &Receipt, baseline: Option<&Receipt>) -> Standing {
             None => Standing::Red,
         },
     }
+}
+
+/// Returns how many tests passed before the change, if fewer do after it.
+///
+/// Tests may go with what they test, so this alone is not red; but somebody has to look at it.
+pub fn fewer(after: &Receipt, baseline: Option<&Receipt>) -> Option<u32> {
+    let (new, old) = (after.report.as_ref()?, baseline?.report.as_ref()?);
+    Some(old.passed).filter(|before| new.passed < *before)
 }
 
 /// Returns the failing tests if every one of them has a name and failed before the change too.
@@ -229,6 +243,8 @@ fn known_red(after: &Receipt, baseline: Option<&Receipt>) -> Option<Vec<String>>
     };
     // Without a failing test the command said no for a reason that has no name, such as a linter behind the tests.
     let known = !new.failing.is_empty()
+        // What says no now, where failing tests alone did not before, has no name either.
+        && (baseline.ended != Ended::Exited { code: 0 } || after.ended == baseline.ended)
         && named(new)
         && named(old)
         && new.failing.iter().all(|name| old.failing.contains(name))

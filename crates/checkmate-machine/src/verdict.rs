@@ -1,5 +1,7 @@
 //! May it be approved? A pure function of rules, receipts and findings; nothing here reads an agent's prose.
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::{self, Receipt, Signal, Standing};
@@ -140,7 +142,7 @@ fn tests_gate(case: &Case<'_>) -> Gate {
                 receipt.command()
             ),
         ),
-        Standing::Green(tests) => gate(true, format!("{} passed.", count(tests.get()))),
+        Standing::Green(tests) => gate(true, green_message(tests, receipt, case.baseline)),
         Standing::KnownRed(names) => gate(
             true,
             format!(
@@ -151,9 +153,28 @@ fn tests_gate(case: &Case<'_>) -> Gate {
         ),
         Standing::Red => gate(false, red_message(receipt)),
         Standing::Absent => gate(false, "No test ran: zero tests are no evidence.".into()),
+        Standing::Unreported => gate(false, unreported_message(receipt)),
         Standing::Infra(reason) => gate(false, reason),
         Standing::Flaky => gate(false, "The tests pass and fail on the same tree.".into()),
     }
+}
+
+/// Says how many tests passed, and whether that is fewer than before the change.
+fn green_message(tests: NonZeroU32, receipt: &Receipt, baseline: Option<&Receipt>) -> String {
+    let passed = count(tests.get());
+    match evidence::fewer(receipt, baseline) {
+        Some(before) => format!("{passed} passed, but {before} did before the change."),
+        None => format!("{passed} passed."),
+    }
+}
+
+/// Says that a command ended well without the report that it printed before the change.
+pub fn unreported_message(receipt: &Receipt) -> String {
+    format!(
+        "`{}` ended well, but without the test report that it printed before the change, so nothing says that a test ran. \
+         Something may end the process too early.",
+        excerpt::line(&receipt.command(), 200)
+    )
 }
 
 /// Says what is red, in one sentence.

@@ -104,3 +104,23 @@ fn a_key_in_the_goal_is_not_written_down() {
     assert_has_not(&output.stderr, &[SECRET]);
     assert_has_not(&String::from_utf8_lossy(&state(&environment)), &[SECRET]);
 }
+
+#[test]
+fn a_patch_cannot_fish_for_the_lines_of_a_secret_file() {
+    let guess = "--- a/.env\n+++ b/.env\n@@ -1,3 +1,3 @@\n HOST=db\n-PIN=guess\n+PIN=other\n USER=me\n";
+    let beside = "--- a/.env\n+++ b/.env\n@@ -1,1 +1,2 @@\n HOST=db\n+PORT=1\n";
+    let moved =
+        "diff --git a/.env b/shown.txt\nsimilarity index 100%\nrename from .env\nrename to shown.txt\n";
+    for patch in [guess, beside, moved] {
+        let environment = TestEnvironment::new();
+        environment.write(".env", "HOST=db\nPIN=hunter2hunter2\nUSER=me\n");
+        environment.commit();
+        let script = Script::new().builder(builds(patch)).builder(builds(&shout("$1!"))).reviewer(approves());
+        let output = environment.cycle(&script);
+        assert_has(output.ended(0), &["`.env` is a file that holds secrets"]);
+        assert_eq!(environment.order(), "builder builder reviewer", "{patch}");
+        for prompt in environment.prompts("builder").iter().chain(&environment.prompts("reviewer")) {
+            assert_has_not(prompt, &["hunter2"]);
+        }
+    }
+}

@@ -200,6 +200,7 @@ impl Cycle {
             finding.status = if confirmed { Status::Confirmed { tests } } else { Status::Refuted { tests } };
         }
         if confirmed {
+            self.confirmed_among = after.tests_ran().unwrap_or(0);
             self.evidence = None;
             return self.end_turn(TurnEnd::Confirmed(format!("`{}`: {explanation}", dispute.finding)));
         }
@@ -251,6 +252,20 @@ impl Cycle {
             .collect()
     }
 
+    /// Says that a confirmed finding is not settled, because fewer tests ran than when it was confirmed: green tests
+    /// tell nothing about a finding whose test was left out.
+    pub(super) fn left_out(&self, tests: &Receipt) -> Option<String> {
+        let confirmed =
+            self.findings.all().iter().find(|finding| matches!(finding.status, Status::Confirmed { .. }))?;
+        let (ran, before) = (tests.tests_ran().unwrap_or(0), self.confirmed_among);
+        (ran < before).then(|| {
+            format!(
+                "{ran} tests ran, but {before} did when one of them confirmed `{}`. Let all of them run, that one too.",
+                confirmed.id
+            )
+        })
+    }
+
     /// Names the files that a candidate with the arbiter's test has beyond the candidate under review.
     fn test_files(&self, with_test: &Candidate) -> Vec<String> {
         let old: Vec<&str> = self
@@ -281,6 +296,14 @@ fn part_of<'a>(diff: &'a str, path: &str) -> Vec<&'a str> {
 
 fn passed(receipt: &Receipt) -> bool {
     matches!(receipt.signal(), Signal::Pass { .. })
+}
+
+/// Tells whether everything that failed has the name of something that failed before the change.
+fn has_only_known_names(after: &Receipt, baseline: Option<&Receipt>) -> bool {
+    let reports = after.report.as_ref().zip(baseline.and_then(|baseline| baseline.report.as_ref()));
+    reports.is_some_and(|(new, old)| {
+        !new.failing.is_empty() && new.failing.iter().all(|name| old.failing.contains(name))
+    })
 }
 
 /// Judges the facts: `green` is the candidate without the test, `after` with it; `before` is the old tree with only
@@ -319,6 +342,12 @@ fn settle(
         );
     }
     match after.signal() {
+        // Next turn its failure could not be told from what was red before, and would pass as that.
+        Signal::Fail if failed(Some(after)) > failed(green) && has_only_known_names(after, baseline) => (
+            TestInvalid,
+            "The test has the name of a test that failed before the change; give it a name of its own."
+                .into(),
+        ),
         Signal::Fail if failed(Some(after)) > failed(green) => {
             (BugConfirmed, "The test that states the claim is red on the candidate.".into())
         }

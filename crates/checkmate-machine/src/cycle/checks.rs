@@ -146,11 +146,18 @@ impl Cycle {
         }
         self.last_tests = Some(tests.clone());
         match evidence::standing(&tests, self.baseline.as_ref()) {
+            Standing::Green(_) | Standing::KnownRed(_) if let Some(reason) = self.left_out(&tests) => {
+                self.on_red(reason);
+            }
             Standing::Green(count) => {
                 self.status(format!("The tests are green: {count} passed."));
+                let fewer = evidence::fewer(&tests, self.baseline.as_ref());
+                if let Some(before) = fewer {
+                    self.status(format!("That is fewer than before the change, when {before} passed."));
+                }
                 self.evidence = Some(tests);
                 self.findings.settle_confirmed();
-                self.on_green(true);
+                self.on_green(fewer.is_none());
             }
             Standing::KnownRed(names) => {
                 self.status(format!("Nothing is newly red; {} failed before the change as well.", names.join(", ")));
@@ -164,6 +171,7 @@ impl Cycle {
                 "The test command ended well, but no test ran; zero tests are no evidence. Write at least one that it runs."
                     .into(),
             ),
+            Standing::Unreported => self.on_red(verdict::unreported_message(&tests)),
             Standing::Infra(reason) => self.on_infra(&tests, reason),
         }
     }

@@ -104,9 +104,17 @@ impl Cycle {
                     verdict.gates.into_iter().filter(|gate| !gate.passed).map(|gate| gate.message).collect();
                 self.did_not_land(format!("Merged with the user's later edits: {}", failed.join(" ")), false);
             }
-            Standing::Red | Standing::Absent | Standing::Flaky | Standing::Infra(_) => {
+            Standing::Red
+            | Standing::Absent
+            | Standing::Unreported
+            | Standing::Flaky
+            | Standing::Infra(_) => {
                 self.verdict = None;
-                let red = verdict::red_message(&tests);
+                let red = if standing == Standing::Unreported {
+                    verdict::unreported_message(&tests)
+                } else {
+                    verdict::red_message(&tests)
+                };
                 self.did_not_land(
                     format!("Merged with the user's later edits, the tests are red: {red}"),
                     false,

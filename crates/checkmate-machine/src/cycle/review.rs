@@ -45,7 +45,11 @@ impl Cycle {
         };
         match (review.verdict, review.block_reason) {
             (ReviewVerdict::Block, Some(BlockReason::Uncertainty)) => self.diagnose(&called, &review),
-            (ReviewVerdict::Block, Some(BlockReason::NeedsHuman)) => {
+            // Whatever word stands before it: a change that a person has to decide about does not land by itself.
+            (
+                ReviewVerdict::Approve | ReviewVerdict::RequestChanges | ReviewVerdict::Block,
+                Some(BlockReason::NeedsHuman),
+            ) => {
                 let reason = format!(
                     "The reviewer asks for a person: {}{} Decide it, say it in the goal and start a new run, or take \
                      the candidate over by hand: `checkmate show RUN --patch`.",
@@ -57,7 +61,7 @@ impl Cycle {
             }
             (
                 ReviewVerdict::Approve | ReviewVerdict::RequestChanges | ReviewVerdict::Block,
-                Some(BlockReason::DefiniteBug | BlockReason::Uncertainty | BlockReason::NeedsHuman) | None,
+                Some(BlockReason::DefiniteBug | BlockReason::Uncertainty) | None,
             ) => {
                 self.take_review(review);
                 self.after_review();

@@ -37,6 +37,7 @@ impl Cycle {
         self.evidence = None;
         self.verdict = None;
         self.settled_by.clear();
+        self.confirmed_among = 0;
         self.begin_turn();
     }
 
@@ -216,6 +217,11 @@ impl Cycle {
         }
         let patch = reply.patch.clone();
         self.reply = Some(reply);
+        let unseen = self.edits_of_secrets(&patch);
+        if !unseen.is_empty() {
+            self.status(format!("The change was refused: {}", unseen.join(" ")));
+            return self.end_turn(TurnEnd::NotAllowed(unseen));
+        }
         if let Some(stuck) = repeated {
             return self.stuck(stuck);
         }
@@ -224,6 +230,17 @@ impl Cycle {
             Step::Applying,
             vec![Action::Apply { onto: self.present_tree(), base: self.base(), patch }],
         );
+    }
+
+    /// Refuses edits of files that agents are not shown, before anything is held against them: a hunk that does not
+    /// match is answered with the file's real lines, and one that does goes into the diff that the checker reads.
+    fn edits_of_secrets(&self, text: &str) -> Vec<String> {
+        let Ok(patch) = patch::parse(text) else { return Vec::new() };
+        let exists = |path: &str| {
+            self.prepared.iter().flat_map(|prepared| &prepared.files).any(|file| file.path == path)
+        };
+        let edited = patch.paths().into_iter().filter(|path| exists(path));
+        edited.filter_map(|path| paths::check_read(path).err()).collect()
     }
 
     fn take_document(&mut self, called: &Called, path: String) {

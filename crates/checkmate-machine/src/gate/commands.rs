@@ -16,27 +16,42 @@ pub enum CommandVerdict {
     Deny(String),
 }
 
-/// Variables that make a permitted program run something else.
-const DANGEROUS: [&str; 22] = [
+/// Variables that make a permitted program run something else, in upper case: npm reads its own in any case.
+const DANGEROUS: [&str; 37] = [
     "PATH",
     "SHELL",
     "ENV",
-    "BASH_ENV",
+    "BASH*",
+    "ZDOTDIR",
     "IFS",
     "HOME",
+    "XDG_*",
     "LD_*",
     "DYLD_*",
     "GIT_*",
+    "*PAGER",
+    "*EDITOR",
+    "VISUAL",
+    "LESSOPEN",
+    "MAKE*",
+    "CC",
+    "CXX",
     "NODE_OPTIONS",
     "NODE_PATH",
     "NPM_CONFIG_*",
-    "npm_config_*",
+    "YARN_*",
+    "PNPM_*",
+    "BUN_*",
+    "DENO_*",
+    "PIP_*",
+    "UV_*",
     "PYTHON*",
     "PYTEST_*",
     "PERL5*",
     "RUBY*",
-    "JAVA_TOOL_OPTIONS",
-    "_JAVA_OPTIONS",
+    "RIPGREP_CONFIG_PATH",
+    "*JAVA*OPTIONS",
+    "*_OPTS",
     "RUST*",
     "CARGO*",
     "GO*",
@@ -58,7 +73,7 @@ pub fn judge(line: &str, policy: &Policy) -> CommandVerdict {
         }
     };
     if let Some((name, _)) =
-        command.env.iter().find(|(name, _)| DANGEROUS.iter().any(|rule| word(rule, name)))
+        command.env.iter().find(|(name, _)| DANGEROUS.iter().any(|rule| word(rule, &name.to_uppercase())))
     {
         return CommandVerdict::Deny(format!(
             "Refused: `{line}` sets {name}, which can make another program run. Leave it out."
@@ -100,6 +115,24 @@ fn word(rule: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_that_make_another_program_run_are_known_in_any_case() {
+        let dangerous = |name: &str| DANGEROUS.iter().any(|rule| word(rule, &name.to_uppercase()));
+        for name in [
+            "Npm_Config_script_shell",
+            "RIPGREP_CONFIG_PATH",
+            "MAKEFLAGS",
+            "MAVEN_OPTS",
+            "JDK_JAVA_OPTIONS",
+            "GH_PAGER",
+        ] {
+            assert!(dangerous(name), "{name}");
+        }
+        for name in ["CI", "VERBOSE", "NODE_ENV", "SEED", "DEBUG", "HOMEPAGE"] {
+            assert!(!dangerous(name), "{name}");
+        }
+    }
 
     #[test]
     fn words_and_patterns() {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::{State, map};
 use crate::effect::{self, Purpose};
 use crate::event::FileText;
-use crate::evidence::{Ended, Receipt, Signal};
+use crate::evidence::{self, Ended, Receipt, Signal};
 use crate::excerpt;
 use crate::finding::{Finding, Status, Weight};
 use crate::record::{TurnEnd, TurnRecord};
@@ -198,6 +198,9 @@ fn last_test_output(state: &State<'_>) -> String {
             Signal::Flaky => "Before the change the tests were unstable.".into(),
             Signal::Infra { reason } => excerpt::line(&reason, LINE),
         });
+    }
+    if state.last_tests.is_some_and(|tests| evidence::fewer(tests, state.baseline).is_some()) {
+        parts.push("Fewer tests pass now: see which are gone, and whether the goal wants them gone.".into());
     }
     parts.join("\n")
 }

@@ -291,7 +291,7 @@ fn candidate(tree: TreeId, paths: &[String], diff: &str) -> Candidate {
     Candidate { tree, changes, diff: format!("the change: {diff}\n{parts}") }
 }
 
-/// Reads `pass 3`, `fail 2 a b`, `errors file`, `none`, `exit 1`, `timeout`, `not started`, `flaky`; empty is green.
+/// Reads `pass 3`, `fail 2 a b`, `unheeded 2 a b` (the same with exit code 0), `errors file`, `none`, `unreported`, `exit 1`, `timeout`, `not started`, `flaky`; empty is green.
 fn receipt(line: &str, kind: CheckKind, command: &CommandLine, tree: &TreeId) -> Receipt {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut report = TestReport { runner: "tap".into(), ..TestReport::default() };
@@ -309,18 +309,18 @@ fn receipt(line: &str, kind: CheckKind, command: &CommandLine, tree: &TreeId) ->
     match words.first().copied().unwrap_or("") {
         "" => report.passed = usual,
         "pass" => report.passed = number(1),
-        "fail" => {
+        result @ ("fail" | "unheeded") => {
             report.passed = number(1);
             report.failing = words[2..].iter().map(|name| (*name).to_owned()).collect();
             report.failed = u32::try_from(report.failing.len()).unwrap();
-            ended = Ended::Exited { code: 1 };
+            ended = Ended::Exited { code: i32::from(result == "fail") };
         }
         "errors" => {
             report.errors = 1;
             report.failing = vec![words[1].into()];
             ended = Ended::Exited { code: 1 };
         }
-        "none" => {}
+        "none" | "unreported" => {}
         "exit" => {
             report.passed = usual;
             ended = Ended::Exited { code: 1 };
@@ -340,7 +340,7 @@ fn receipt(line: &str, kind: CheckKind, command: &CommandLine, tree: &TreeId) ->
         shell: command.shell,
         of_repository: true,
         ended,
-        report: Some(report),
+        report: (words.first() != Some(&"unreported")).then_some(report),
         stdout: Output { bytes: text.len() as u64, text, sha256: String::new() },
         stderr: Output::default(),
         duration_ms: 1,

@@ -1,5 +1,6 @@
 //! The Test Anything Protocol, and Perl's `prove`, which sums it up.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use checkmate_machine::evidence::TestReport;
@@ -31,11 +32,27 @@ pub(super) fn read(lines: &[&str]) -> Option<TestReport> {
             failing.push("the stream ended before its plan");
         }
     }
+    if streams > 0 {
+        note_namesakes(lines, &mut failing);
+    }
     if let Some(own) = prove(lines, &mut failing) {
         streams += 1;
         counts.add(own);
     }
     (streams > 0).then(|| counts.report("tap", failing, Names::default()))
+}
+
+/// Adds a name when a failed point has a namesake: which of the two failed, the name does not tell, and with a name too
+/// many nobody takes the names for all that failed.
+fn note_namesakes(lines: &[&str], failing: &mut Names) {
+    let mut names = BTreeSet::new();
+    let points = lines.iter().filter_map(|line| POINT.captures(line)?.get(2));
+    let namesake = points
+        .map(|name| name.as_str().trim())
+        .find(|name| !names.insert(*name) && failing.0.iter().any(|failed| failed == name));
+    if let Some(name) = namesake {
+        failing.push(&format!("several tests are called `{name}`"));
+    }
 }
 
 fn points(segment: &[&str], failing: &mut Names) -> Counts {

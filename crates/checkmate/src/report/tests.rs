@@ -184,6 +184,14 @@ fn summaries_count_only_in_their_own_form() {
         ("--- PASS: TestAlone (0.00s)", "nothing recognised"),
         ("ℹ tests 100\nℹ pass 100\nℹ fail 0", "nothing recognised"),
         ("", "nothing recognised"),
+        (
+            "1..3\nok 1 - works\nnot ok 2 - works\nok 3 - other",
+            "tap 2 passed, 1 failed, 0 errors, 0 skipped | works | several tests are called `works`",
+        ),
+        (
+            "1..3\nnot ok 1 - works\nok 2 - other\nok 3 - other",
+            "tap 2 passed, 1 failed, 0 errors, 0 skipped | works",
+        ),
         ("1..0 # SKIP nothing here", "tap 0 passed, 0 failed, 0 errors, 0 skipped"),
         (
             "TAP version 13\nok 1\n1..2",
