@@ -76,6 +76,16 @@ fn ceil_boundary(text: &str, mut at: usize) -> usize {
     at
 }
 
+/// Ends an agent's words like a sentence, so that another can follow.
+pub fn sentence(words: &str) -> String {
+    let words = words.trim();
+    if words.is_empty() || words.ends_with(['.', '!', '?', ':', ';', '…']) {
+        words.to_owned()
+    } else {
+        format!("{words}.")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

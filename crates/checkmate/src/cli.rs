@@ -78,6 +78,9 @@ impl Place {
 
 /// Runs the program; everything it can say about failing is a sentence on standard error and an exit code.
 pub fn main() -> ExitCode {
+    // Commands run as the same user, and the keys are in this process's environment: keep it from being read there.
+    #[cfg(target_os = "linux")]
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).ok();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

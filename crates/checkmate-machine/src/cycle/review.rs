@@ -1,12 +1,13 @@
 //! The checker's half of a turn: its review, its questions, and what follows from either.
 
 use super::checks::{COMMANDS, refused_by_a_person, said, split_tail, too_many_commands};
-use super::turn::{distinct, sentence};
+use super::turn::distinct;
 use super::{Cycle, Step};
 use crate::command::CommandLine;
 use crate::effect::{Action, CheckKind, Purpose, Question};
 use crate::event::{Answer, Called};
 use crate::evidence::Receipt;
+use crate::excerpt;
 use crate::gate::commands::{self, CommandVerdict};
 use crate::ids::{Role, TreeId};
 use crate::notice::Notice;
@@ -53,7 +54,7 @@ impl Cycle {
                 let reason = format!(
                     "The reviewer asks for a person: {}{} Decide it, say it in the goal and start a new run, or take \
                      the candidate over by hand: `checkmate show RUN --patch`.",
-                    sentence(&review.stopping),
+                    excerpt::sentence(&review.stopping),
                     listed(&review)
                 );
                 self.take_review(review);
@@ -248,7 +249,10 @@ impl Cycle {
         if self.spec.policy.moderator && standing > 0 && self.evidence.is_some() {
             return self.moderate(super::stuck::Stuck::limit());
         }
-        let last = self.turns.last().map_or_else(String::new, |turn| prompt::turn_end(&turn.end));
+        let last = self
+            .turns
+            .last()
+            .map_or_else(String::new, |turn| excerpt::sentence(&prompt::turn_end(&turn.end)));
         let limit = self.spec.policy.max_iterations;
         self.judge_for_the_record();
         self.stop(
@@ -277,5 +281,5 @@ impl Cycle {
 }
 
 fn listed(review: &Review) -> String {
-    review.issues.iter().map(|issue| format!(" {}", sentence(&issue.description))).collect()
+    review.issues.iter().map(|issue| format!(" {}", excerpt::sentence(&issue.description))).collect()
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use similar::TextDiff;
 
-use super::turn::sentence;
 use super::{Cycle, Step};
 use crate::effect::Purpose;
 use crate::event::Answer;
+use crate::excerpt;
 use crate::ids::{Role, TreeId};
 use crate::notice::Notice;
 use crate::outcome::StoppedBy;
@@ -172,7 +172,7 @@ impl Cycle {
                     "{} The moderator sides with the reviewer: {} Say in the goal how to meet the open findings and start \
                      a new run, or take the candidate over by hand: `checkmate show RUN --patch`.",
                     stuck.reason,
-                    sentence(reasoning)
+                    excerpt::sentence(reasoning)
                 );
                 self.stop_with(StoppedBy::Moderator, reason);
             }
@@ -181,7 +181,7 @@ impl Cycle {
                     "{} The moderator sides with neither and asks for a person: {} Decide it, say it in the goal and start a \
                      new run, or take the candidate over by hand: `checkmate show RUN --patch`.",
                     stuck.reason,
-                    sentence(reasoning)
+                    excerpt::sentence(reasoning)
                 );
                 self.stop_with(StoppedBy::NeedsHuman, reason);
             }

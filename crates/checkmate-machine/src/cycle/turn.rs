@@ -183,8 +183,8 @@ impl Cycle {
             let reason = format!(
                 "The builder says that the goal and the tests contradict each other: {} Its evidence: {} Decide which \
                  of them is right, correct it, and start a new run.",
-                sentence(&conflict.reason),
-                sentence(&conflict.evidence)
+                excerpt::sentence(&conflict.reason),
+                excerpt::sentence(&conflict.evidence)
             );
             self.reply = Some(reply);
             return self.stop(StoppedBy::GoalConflict, reason);
@@ -371,16 +371,6 @@ fn unexplained_dependencies(reply: &BuilderReply) -> Option<Problem> {
              justify in `risks` what the project would depend on from now on, or say that no dependency changes."
         ))
     })
-}
-
-/// Ends an agent's words like a sentence, so that another can follow.
-pub(super) fn sentence(words: &str) -> String {
-    let words = words.trim();
-    if words.is_empty() || words.ends_with(['.', '!', '?', ':', ';', '…']) {
-        words.to_owned()
-    } else {
-        format!("{words}.")
-    }
 }
 
 /// Returns the commands of a reply that are worth asking the gate about: each once.

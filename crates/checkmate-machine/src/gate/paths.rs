@@ -10,7 +10,7 @@ use crate::event::Change;
 const PROTECTED: [&str; 4] = [".dualagent.json", ".orchestration", ".checkmate", ".intentignore"];
 
 /// Files whose whole name says that they hold a secret.
-const SECRET_NAMES: [&str; 20] = [
+const SECRET_NAMES: [&str; 22] = [
     ".env",
     ".envrc",
     ".npmrc",
@@ -21,6 +21,8 @@ const SECRET_NAMES: [&str; 20] = [
     ".htpasswd",
     ".dockercfg",
     ".pgpass",
+    "kubeconfig",
+    "terraform.tfvars",
     ".my.cnf",
     "credentials",
     "credentials.json",
@@ -34,8 +36,8 @@ const SECRET_NAMES: [&str; 20] = [
 ];
 
 /// Endings of files that hold keys.
-const SECRET_ENDINGS: [&str; 9] =
-    [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".mobileprovision"];
+const SECRET_ENDINGS: [&str; 10] =
+    [".tfstate", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".mobileprovision"];
 
 /// Endings of files that show the form of a secret file without its secrets.
 const SAMPLE_ENDINGS: [&str; 3] = [".example", ".sample", ".template"];

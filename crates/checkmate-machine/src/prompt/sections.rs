@@ -501,7 +501,11 @@ pub fn turn_end(end: &TurnEnd) -> String {
                 .iter()
                 .map(|issue| format!("{}: {}", severity(issue.severity), issue.description))
                 .collect();
-            format!("The tests are green. The reviewer: {} {}", review.stopping, issues.join("; "))
+            format!(
+                "The tests are green. The reviewer: {} {}",
+                excerpt::sentence(&review.stopping),
+                issues.join("; ")
+            )
         }
         TurnEnd::Confirmed(reason) => {
             format!("A test confirmed a finding; mend the code, keep the test. {reason}")

@@ -126,11 +126,13 @@ pub(super) fn secret_values() -> Vec<String> {
         let name = name.to_uppercase();
         let rest = HARMLESS_WORDS.iter().fold(name, |rest, word| rest.replace(word, ""));
         SECRET_WORDS.iter().any(|word| rest.contains(word))
+            || rest.split('_').any(|part| SECRET_PARTS.contains(&part) && rest.contains('_'))
     };
     std::env::vars_os()
         .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
         .filter(|(name, value)| {
-            is_secret_value(value) || (by_name(name) && value.len() >= 12 && !value.contains(['/', ' ']))
+            is_secret_value(value)
+                || (by_name(name) && value.len() >= 8 && !value.starts_with(['/', '~', '.']))
         })
         .map(|(_, value)| value)
         .collect()

@@ -10,11 +10,16 @@ use checkmate_machine::ids::TreeId;
 use super::tree::{Listing, Place};
 use super::{Workspace, WorkspaceError, sweep};
 
+/// Folders that stay between commands, because to fill them costs minutes and those who fill them notice changes by
+/// themselves. Every other file that is not of the tree goes, ignored or not: a cache that one candidate leaves must
+/// not speak for the next, and the tree's own ignore rules are part of what is judged.
+const BUILD_FOLDERS: [&str; 5] = ["target/", "node_modules/", ".venv/", "venv/", ".gradle/"];
+
 impl Workspace {
     /// Makes the run's files exactly `tree`, with the overlay's files laid over it, and returns their folder.
     ///
-    /// Whatever commands left behind goes, except what the tree's own ignore rules name (build directories are worth
-    /// keeping) and the links. No command may be running in the folder.
+    /// Whatever commands left behind goes, except [`BUILD_FOLDERS`] and the links. No command may be running in the
+    /// folder.
     pub fn restore(&self, tree: &TreeId, overlay: Option<&Overlay>) -> Result<PathBuf, WorkspaceError> {
         let tree = match overlay {
             Some(overlay) => self.laid_over(tree, overlay)?,
@@ -71,7 +76,8 @@ impl Workspace {
         sweep::sweep(&folder, &is_file, &listing.directories())?;
         let git = self.run_git();
         git.read(&["read-tree", "--reset", "-u", tree.as_str()])?;
-        git.read(&["clean", "-ffdq"])?;
+        let keep = BUILD_FOLDERS.iter().flat_map(|folder| ["-e", *folder]);
+        git.read(&["clean", "-ffdqx"].into_iter().chain(keep).collect::<Vec<_>>())?;
         self.make_links(listing)?;
         self.make_view()
     }

@@ -48,6 +48,10 @@ fn whatever_a_command_did_is_gone_after_a_restore() {
                 fs::set_permissions(tree.join(folder), fs::Permissions::from_mode(0o500)).unwrap();
             }
         }),
+        ("an ignored file that says that all is well", &|tree| {
+            fs::write(tree.join("leftover"), "ok").unwrap();
+            fs::create_dir_all(tree.join("src/leftover")).unwrap();
+        }),
         ("folder became a symlink", &|tree| {
             fs::remove_dir_all(tree.join("src")).unwrap();
             std::os::unix::fs::symlink(&outside, tree.join("src")).unwrap();
