@@ -1,7 +1,7 @@
 //! The one loop: maker → checks → checker, until evidence and checker agree or a rule ends it.
 //!
 //! A cycle is a total function of its events. It has at most one outstanding [`Effect`]; when every part of it is
-//! answered, the [`Step`] it belongs to decides what is next. State is never stored: it is replayed.
+//! answered, the `Step` it belongs to decides what is next. State is never stored: it is replayed.
 
 mod arbiter;
 mod checks;

@@ -18,8 +18,8 @@ const BUILD_FOLDERS: [&str; 5] = ["target/", "node_modules/", ".venv/", "venv/",
 impl Workspace {
     /// Makes the run's files exactly `tree`, with the overlay's files laid over it, and returns their folder.
     ///
-    /// Whatever commands left behind goes, except [`BUILD_FOLDERS`] and the links. No command may be running in the
-    /// folder.
+    /// Whatever commands left behind goes, except build folders (`target`, `node_modules` and the like) and the links.
+    /// No command may be running in the folder.
     pub fn restore(&self, tree: &TreeId, overlay: Option<&Overlay>) -> Result<PathBuf, WorkspaceError> {
         let tree = match overlay {
             Some(overlay) => self.laid_over(tree, overlay)?,
