@@ -370,6 +370,14 @@ impl Contents {
         })
     }
 
+    /// Returns how the run ended, as it was written down last.
+    pub fn ended(&self) -> Option<&Outcome> {
+        self.entries.iter().rev().find_map(|entry| match entry {
+            Entry::Ended { outcome } => Some(outcome),
+            Entry::Event(_) | Entry::Asked(_) => None,
+        })
+    }
+
     /// Replays the run. Every answer must belong to what the machine asks for at that point; `watch` sees each record
     /// with what it told.
     pub fn replay(

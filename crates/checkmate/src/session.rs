@@ -93,7 +93,7 @@ impl Session {
     /// Opens a run to go on with it: replays its journal and leaves what the journal paid for out of the script.
     pub fn open(project: &Project, id: RunId) -> Result<Self, CommandError> {
         let folder = project.runs.run(&id);
-        let (journal, contents) = Journal::open(&folder)?;
+        let (mut journal, contents) = Journal::open(&folder)?;
         let shell = contents.header.shell.clone();
         let script = match shell.scripted {
             true => {
@@ -107,6 +107,12 @@ impl Session {
             agents.skip(role, requests);
         }
         let run = contents.replay(|_, _| {})?;
+        // A crash between the last event and the note of the end leaves a run that is over and does not say so.
+        if let Some(outcome) =
+            run.outcome(&TaskId::new(TASK)).filter(|outcome| contents.ended() != Some(outcome))
+        {
+            journal.ended(&outcome)?;
+        }
         process::kill_leftovers(&folder.join("scratch"));
         Self::assemble(project, id, folder, run, journal, agents, shell)
     }

@@ -85,6 +85,21 @@ fn from_every_record_on_a_run_ends_the_same() {
 }
 
 #[test]
+fn a_run_that_died_before_it_noted_its_end_notes_it_when_resumed() {
+    let environment = TestEnvironment::new();
+    environment.cycle(&Script::approved()).ended(0);
+    let whole = std::fs::read_to_string(journal_of(&environment)).unwrap();
+    let (before, note) = whole.trim_end().rsplit_once('\n').unwrap();
+    assert!(note.starts_with("{\"record\":\"ended\""), "{note}");
+    std::fs::write(journal_of(&environment), format!("{before}\n")).unwrap();
+    for _ in 0..2 {
+        environment.run(&["resume", "latest"]).ended(0);
+        assert_eq!(std::fs::read_to_string(journal_of(&environment)).unwrap(), whole);
+    }
+    assert_has(environment.run(&["replay", "latest"]).ended(0), &["to the same outcome"]);
+}
+
+#[test]
 fn a_torn_last_line_is_cut_off() {
     for torn in [&b"{\"record\":\"event\",\"seq\":9"[..], b"\0\0\0\0\0\0\n", b"\xff\xfe"] {
         let environment = failed();

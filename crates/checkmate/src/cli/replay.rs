@@ -5,7 +5,7 @@ use checkmate_machine::ids::TaskId;
 use super::{Place, print};
 use crate::error::CommandError;
 use crate::exit_code;
-use crate::journal::{self, Entry};
+use crate::journal;
 use crate::session::TASK;
 use crate::ui;
 
@@ -32,11 +32,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     })?;
     let task = TaskId::new(TASK);
     print(&ui::card(&id, &run, &task));
-    let recorded = contents.entries.iter().rev().find_map(|entry| match entry {
-        Entry::Ended { outcome } => Some(outcome),
-        Entry::Event(_) | Entry::Asked(_) => None,
-    });
-    match (recorded, run.outcome(&task)) {
+    match (contents.ended(), run.outcome(&task)) {
         (Some(recorded), Some(outcome)) if *recorded == outcome => {
             anstream::eprintln!("Replayed {records} records to the same outcome.");
             Ok(exit_code::DONE)
