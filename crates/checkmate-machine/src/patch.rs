@@ -1,19 +1,26 @@
 //! Patches from agents, from text to the exact bytes to write.
 //!
-//! Four stages, each a module of its own:
+//! Stages, each a module of its own:
 //!
 //! ```text
-//! text ─ unwrap ─► lines ─ read ─► Patch ─ place ─► spots in the old file ─ plan ─► Plan
+//! text ─ unwrap ─► lines ─ read ─► Patch ─ place ─► places in the old file ─ choose ─► one each ─ plan ─► Plan
 //! ```
 //!
-//! Placement is exact: every context line and every deleted line must stand in the file. Only line endings and a
-//! missing final newline are the file's own matter. Whatever does not fit is rejected with the file's real lines,
-//! and one rejection rejects the whole patch.
+//! Models quote lines well and count badly, and what they quote is changed a little on its way. So neither counts nor
+//! line numbers are trusted, a hunk may have several readings, and lines are known in spite of other whitespace,
+//! typography or indentation. But a hunk is only placed where its own lines stand, and only if one place is proven:
+//! there is no score of likeness. Context stays as the file has it. Whatever does not fit is rejected with the file's
+//! real lines, and one rejection rejects the whole patch.
 
+mod assemble;
+mod choose;
+mod compare;
 mod explain;
+mod indent;
 mod place;
 mod plan;
 mod read;
+mod text;
 mod unwrap;
 
 use std::collections::BTreeSet;
@@ -21,6 +28,7 @@ use std::fmt;
 
 use crate::gate::paths::shown;
 
+pub use self::compare::Likeness;
 pub use self::plan::plan;
 pub(crate) use self::unwrap::join_lines;
 
@@ -54,12 +62,13 @@ enum Action {
     Rename { from: String, to: String },
 }
 
-/// Lines that belong together; the numbers are the header's, as far as it had any.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Lines that belong together; the numbers and the heading are the header's, as far as it had any.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Hunk {
     old_start: Option<usize>,
-    new_start: Option<usize>,
-    lines: Vec<Line>,
+    heading: Option<String>,
+    /// What its lines may be, the most likely first; never empty.
+    readings: Vec<Vec<Line>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +107,7 @@ impl Patch {
                 None => {}
             }
             text.push('\n');
-            for line in file.hunks.iter().flat_map(|hunk| &hunk.lines) {
+            for line in file.hunks.iter().flat_map(Hunk::lines) {
                 text.push(line.kind.sign());
                 text.push_str(&line.text);
                 text.truncate(text.trim_end_matches([' ', '\t', '\r']).len());
@@ -112,7 +121,7 @@ impl Patch {
     pub fn changed_lines(&self) -> Vec<String> {
         let mut changed = Vec::new();
         for file in &self.files {
-            for line in file.hunks.iter().flat_map(|hunk| &hunk.lines) {
+            for line in file.hunks.iter().flat_map(Hunk::lines) {
                 let text = line.text.trim_end();
                 match line.kind {
                     Kind::Context => {}
@@ -162,18 +171,24 @@ impl fmt::Display for Action {
 }
 
 impl Hunk {
+    /// The lines as they most likely are.
+    fn lines(&self) -> &[Line] {
+        self.readings.first().map_or(&[], Vec::as_slice)
+    }
+
     /// The lines that must stand in the old file.
     fn old_lines(&self) -> impl DoubleEndedIterator<Item = &Line> + Clone {
-        self.lines.iter().filter(|line| line.kind != Kind::Added)
+        self.lines().iter().filter(|line| line.kind != Kind::Added)
     }
 
     /// The lines that stand in the new file.
     fn new_lines(&self) -> impl DoubleEndedIterator<Item = &Line> + Clone {
-        self.lines.iter().filter(|line| line.kind != Kind::Deleted)
+        self.lines().iter().filter(|line| line.kind != Kind::Deleted)
     }
 
-    fn count(&self, kind: Kind) -> usize {
-        self.lines.iter().filter(|line| line.kind == kind).count()
+    /// The line, from 0, that the header says the hunk starts at.
+    fn numbered(&self) -> Option<usize> {
+        self.old_start?.checked_sub(1)
     }
 }
 
@@ -267,30 +282,65 @@ pub struct Placement {
     pub hunk: usize,
     /// The hunk's first line in the new file, from 1.
     pub line: usize,
-    /// How the place was found.
-    pub how: How,
+    /// The hunk's first line in the old file, from 1.
+    pub old_line: usize,
+    /// How many lines the header's number was off by; `None` if it had no number.
+    pub moved: Option<i64>,
+    /// How the hunk fits there.
+    pub fit: Fit,
     /// Whether line endings or a missing final newline were taken from the file instead of the patch.
     pub endings_kept: bool,
 }
 
-/// How a hunk's place was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
-    /// At the number in its header.
-    AtNumber,
-    /// The header's number was off by this many lines; it was the only match in the file.
-    Moved(i64),
-    /// The header has no number; it was the only match in the file.
-    OnlyMatch,
+/// How a hunk fits where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fit {
+    /// What had to be done to the hunk.
+    pub shape: Shape,
+    /// How its lines differ from those of the file.
+    pub likeness: Likeness,
+}
+
+/// What had to be done to a hunk before it fitted, the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shape {
+    /// Nothing.
+    Whole,
+    /// A context line between added lines was taken for an added line.
+    LostSign,
+    /// It leaves lines of the file out.
+    Gaps,
+    /// Its first or last context line was left out.
+    Edge,
+    /// It was taken apart where a `@@` is missing.
+    Apart,
 }
 
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} hunk {} at line {}", self.path, self.hunk, self.line)?;
-        match self.how {
-            How::AtNumber => {}
-            How::Moved(by) => write!(f, " (moved by {by:+} lines, the only match)")?,
-            How::OnlyMatch => f.write_str(" (the only match)")?,
+        let moved = match self.moved {
+            Some(0) => None,
+            Some(by) => Some(format!("moved by {by:+} lines")),
+            None => Some("found without a number".to_owned()),
+        };
+        let shape = match self.fit.shape {
+            Shape::Whole => None,
+            Shape::LostSign => Some("a context line taken for an added line"),
+            Shape::Gaps => Some("lines left out by it are kept"),
+            Shape::Edge => Some("without its outermost context line"),
+            Shape::Apart => Some("taken apart where `@@` is missing"),
+        };
+        let likeness = match self.fit.likeness {
+            Likeness::Exact => None,
+            Likeness::TrailingSpace => Some("but for trailing whitespace"),
+            Likeness::Typography => Some("but for quotes, escapes or spaces"),
+            Likeness::Indentation => Some("but for indentation"),
+        };
+        let notes: Vec<String> =
+            moved.into_iter().chain([shape, likeness].into_iter().flatten().map(str::to_owned)).collect();
+        if !notes.is_empty() {
+            write!(f, " ({})", notes.join(", "))?;
         }
         if self.endings_kept {
             f.write_str(", with the line endings of the file")?;

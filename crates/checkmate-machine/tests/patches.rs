@@ -1,11 +1,14 @@
 //! Patches: every folder of `fixtures/patches` holds `input/`, `patch.diff`, and `expected/` or `rejected.txt`.
+//!
+//! `placed.txt`, where there is one, says where each hunk goes and how it fits. With `BLESS=1` both texts are written
+//! anew where they exist.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use checkmate_machine::patch::{How, Obstacle, Original, Plan, Write, parse, plan};
+use checkmate_machine::patch::{Obstacle, Original, Plan, Write, parse, plan};
 use proptest::prelude::*;
 
 /// Content and executable bit of every regular file below a directory.
@@ -74,14 +77,31 @@ fn check(dir: &Path) -> Result<(), String> {
         (Ok(_), Ok(_)) => Err("applied, but should be rejected".to_owned()),
         (Ok(planned), Err(_)) => {
             let mut real = tree(&input);
+            let placed: String = planned.placements.iter().map(|place| format!("{place}\n")).collect();
+            if let Ok(expected) = fs::read_to_string(dir.join("placed.txt")) {
+                same(&dir.join("placed.txt"), &placed, Some(expected))?;
+            }
             apply(&mut real, planned);
             let expected = tree(&dir.join("expected"));
             if real == expected { Ok(()) } else { Err(format!("differs:\n{real:?}\n{expected:?}")) }
         }
         (Err(reasons), expected) => {
             let real: String = reasons.iter().map(|reason| format!("{reason}\n")).collect();
-            if Some(&real) == expected.as_ref().ok() { Ok(()) } else { Err(format!("rejected:\n{real}")) }
+            same(&dir.join("rejected.txt"), &real, expected.ok())
         }
+    }
+}
+
+/// Holds a text against the one in a file; with `BLESS=1` it is written there instead, if there is one.
+fn same(path: &Path, real: &str, expected: Option<String>) -> Result<(), String> {
+    match expected {
+        Some(expected) if expected == real => Ok(()),
+        #[expect(clippy::disallowed_methods, reason = "a fixture is written by whoever asks for it")]
+        Some(_) if std::env::var_os("BLESS").is_some() => {
+            fs::write(path, real).unwrap();
+            Ok(())
+        }
+        Some(_) | None => Err(format!("{}:\n{real}", path.file_name().unwrap().display())),
     }
 }
 
@@ -117,8 +137,8 @@ fn placements_say_where_and_how() {
     let content = "a\nb\nc\nd\ne\nf\n";
     let diff = "--- a/t\n+++ b/t\n@@ -1,2 +1,3 @@\n a\n+x\n b\n@@ -9,2 +9,1 @@\n d\n-e\n@@ @@\n-f\n+g\n";
     let plan = planned(diff, content).unwrap();
-    let how: Vec<(usize, usize, How)> = plan.placements.iter().map(|p| (p.hunk, p.line, p.how)).collect();
-    assert_eq!(how, [(1, 1, How::AtNumber), (2, 5, How::Moved(-5)), (3, 6, How::OnlyMatch)]);
+    let placed: Vec<_> = plan.placements.iter().map(|p| (p.hunk, p.line, p.old_line, p.moved)).collect();
+    assert_eq!(placed, [(1, 1, 1, Some(0)), (2, 5, 4, Some(-5)), (3, 6, 6, None)]);
     let shown: Vec<String> = planned(diff, &content.replace('\n', "\r\n"))
         .unwrap()
         .placements
@@ -129,8 +149,8 @@ fn placements_say_where_and_how() {
         shown,
         [
             "t hunk 1 at line 1, with the line endings of the file",
-            "t hunk 2 at line 5 (moved by -5 lines, the only match), with the line endings of the file",
-            "t hunk 3 at line 6 (the only match), with the line endings of the file",
+            "t hunk 2 at line 5 (moved by -5 lines), with the line endings of the file",
+            "t hunk 3 at line 6 (found without a number), with the line endings of the file",
         ]
     );
 }

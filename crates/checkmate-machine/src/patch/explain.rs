@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::place::{Misplaced, Text, bare};
+use super::choose::Misplaced;
 use super::read::shorten;
+use super::text::{Text, bare};
 use super::{Hunk, Line};
 
 /// How many lines of the file a rejection shows.

@@ -1,194 +1,362 @@
-//! Third stage: where in the old file a hunk belongs.
+//! Third stage: where in the old file a hunk may belong.
 //!
-//! Placement is exact, but for what a patch cannot be expected to know: a carriage return before a line feed, and
-//! whether the last line of the file has a line feed at all.
+//! A hunk is tried in classes, the strictest first: as it stands, then with a context line that lost its `+`, with
+//! lines left out, without one outermost context line, and as several hunks whose `@@` are missing. In each class
+//! lines that stand in the file exactly beat lines that differ in trailing whitespace, these beat typography, and
+//! these beat indentation. All places of the first class that has any are returned: which of them is meant is decided
+//! by other evidence, never by how similar they are. A deleted line that is not in the file has no place at all.
 
-use memchr::memmem;
+mod align;
 
-use super::{How, Hunk, Kind, Line};
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
-/// A file as lines, and as one text for searching.
-pub(super) struct Text<'a> {
-    /// The lines with their endings.
-    pub(super) lines: Vec<&'a [u8]>,
-    /// A line feed, then every line without its ending but with a line feed.
-    search: Vec<u8>,
-    /// Where each line starts in `search`, and where the text ends.
-    starts: Vec<usize>,
-}
+use super::compare::{Likeness, Proofs, compare};
+use super::indent::{Indents, shifts};
+use super::text::{MOST_PLACES, Text, Wanted, bare};
+use super::{Fit, Hunk, Kind, Line, Shape};
+use align::{Bridge, align};
 
-/// A hunk's place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Spot {
-    /// The first old line, from 0.
-    pub(super) start: usize,
-    pub(super) how: How,
-    /// Whether every old line stands there byte for byte, its ending included.
-    pub(super) exact: bool,
-}
-
-/// Why a hunk has no place. Lines count from 0.
+/// A place for a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Misplaced {
-    /// Its old lines are not in the file.
-    Nowhere,
-    /// Its old lines are not there, or their successor is there already.
-    Applied(usize),
-    /// Its old lines stand here and there, and its number is none of these.
-    Several(Vec<usize>),
-    /// It has no old lines.
-    NoContext,
+pub(super) struct Spot {
+    /// The hunk as it was read.
+    pub(super) lines: Rc<[Line]>,
+    /// One step per line of the hunk, but for lines that say that something is left out.
+    pub(super) steps: Vec<Step>,
+    /// How many old lines before the first step were left out of the hunk.
+    pub(super) lead: usize,
+    pub(super) fit: Fit,
 }
 
-/// How many places a rejection lists.
-const LISTED: usize = 10;
+/// A line of a hunk and where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Step {
+    /// The line's number in the hunk.
+    pub(super) line: usize,
+    /// For an old line its number in the file, for an added line the number of the line that it comes before.
+    pub(super) at: usize,
+}
 
-impl<'a> Text<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-        let mut search = vec![b'\n'];
-        let mut starts = vec![1];
-        for line in &lines {
-            search.extend_from_slice(bare(line));
-            search.push(b'\n');
-            starts.push(search.len());
-        }
-        Self { lines, search, starts }
+/// What a hunk does to a file, whatever context it has.
+pub(super) type Effect = (Vec<usize>, Vec<(usize, String)>);
+
+impl Spot {
+    fn line(&self, step: &Step) -> Option<&Line> {
+        self.lines.get(step.line)
     }
 
-    /// Tells whether the last line has a line feed; an empty file lacks none.
-    pub(super) fn is_terminated(&self) -> bool {
-        self.lines.last().is_none_or(|line| line.ends_with(b"\n"))
+    /// The steps with their lines.
+    pub(super) fn walk(&self) -> impl DoubleEndedIterator<Item = (&Line, usize)> {
+        self.steps.iter().filter_map(|step| Some((self.line(step)?, step.at)))
     }
 
-    /// Returns the ending that a line put in before line `at` gets: that of its neighbour.
-    pub(super) fn ending(&self, at: usize) -> &'static [u8] {
-        let near = [at.checked_sub(1), Some(at), Some(0)];
-        let line =
-            near.into_iter().flatten().filter_map(|at| self.lines.get(at)).find(|line| line.ends_with(b"\n"));
-        if line.is_some_and(|line| line.ends_with(b"\r\n")) { b"\r\n" } else { b"\n" }
+    /// The old lines with their numbers in the file.
+    pub(super) fn old(&self) -> impl DoubleEndedIterator<Item = (&Line, usize)> {
+        self.walk().filter(|(line, _)| line.kind != Kind::Added)
     }
 
-    fn stands_at(&self, wanted: &Wanted, line: usize) -> bool {
-        let Some(start) = self.starts.get(line) else { return false };
-        let fits = self.search.get(start - 1..).is_some_and(|text| text.starts_with(&wanted.search));
-        fits && (!wanted.at_end || start - 1 + wanted.search.len() == self.search.len())
+    /// The first line of the file that the hunk knows, from 0.
+    pub(super) fn start(&self) -> usize {
+        self.steps.first().map_or(0, |step| step.at)
     }
 
-    /// Finds places from the top, at most a few more than a rejection lists.
-    fn places(&self, wanted: &Wanted) -> Vec<usize> {
-        let finder = memmem::Finder::new(&wanted.search);
-        let mut found = Vec::new();
-        let mut from = 0;
-        if wanted.at_end {
-            from = self.search.len().saturating_sub(wanted.search.len());
-        }
-        while let Some(at) = self.search.get(from..).and_then(|text| finder.find(text)) {
-            // What was found starts with the line feed before its first line, so it starts where a line starts.
-            let start = from + at + 1;
-            found.push(self.starts.partition_point(|known| *known < start));
-            if found.len() > LISTED {
-                break;
-            }
-            from = start;
-        }
-        found
+    /// The line of the file after the last that the hunk knows, from 0.
+    pub(super) fn end(&self) -> usize {
+        self.old().next_back().map_or(0, |(_, at)| at + 1)
     }
 
-    fn is_exact(&self, hunk: &Hunk, start: usize) -> bool {
-        hunk.old_lines().zip(self.lines.iter().skip(start)).all(|(line, real)| {
-            match real.strip_suffix(b"\n") {
-                Some(real) => line.newline && real == line.text.as_bytes(),
-                None => !line.newline && *real == line.text.as_bytes(),
-            }
+    pub(super) fn effect(&self) -> Effect {
+        let deleted = self.old().filter(|(line, _)| line.kind == Kind::Deleted).map(|(_, at)| at).collect();
+        let added = self.walk().filter(|(line, _)| line.kind == Kind::Added);
+        (deleted, added.map(|(line, at)| (at, line.text.clone())).collect())
+    }
+
+    /// Tells whether every old line stands there byte for byte, its ending included.
+    pub(super) fn is_identical(&self, text: &Text<'_>) -> bool {
+        let exact = self.fit == Fit { shape: Shape::Whole, likeness: Likeness::Exact };
+        exact && text.is_identical(self.old().map(|(line, _)| line), self.start())
+    }
+
+    /// Tells whether line endings or a missing final line feed differ between the hunk and the file.
+    pub(super) fn keeps_endings(&self, text: &Text<'_>) -> bool {
+        self.old().any(|(line, at)| {
+            let real = text.lines.get(at).copied().unwrap_or_default();
+            real.ends_with(b"\n") != line.newline || real.ends_with(b"\r\n") != line.text.ends_with('\r')
         })
     }
-}
 
-/// Lines to look for, in the form of [`Text::search`].
-struct Wanted {
-    search: Vec<u8>,
-    /// Whether nothing may come after them.
-    at_end: bool,
-}
-
-impl Wanted {
-    fn new<'l>(lines: impl DoubleEndedIterator<Item = &'l Line> + Clone) -> Self {
-        let mut search = vec![b'\n'];
-        for line in lines.clone() {
-            search.extend_from_slice(bare(line.text.as_bytes()));
-            search.push(b'\n');
+    /// Adds what the hunk's old lines prove at this place.
+    pub(super) fn prove(&self, text: &Text<'_>, proofs: &mut Proofs, indents: &mut Indents) -> Option<Likeness> {
+        let mut worst = Likeness::Exact;
+        for (line, at) in self.old() {
+            let written = std::str::from_utf8(bare(line.text.as_bytes())).unwrap_or_default();
+            let alike = compare(written, text.line(at)?, proofs)?;
+            worst = worst.max(alike.likeness);
+            indents.extend(alike.indents.map(|(patch, file)| (patch.to_owned(), file.to_owned())));
         }
-        Self { search, at_end: lines.last().is_some_and(|last| !last.newline) }
+        Some(worst)
     }
 
-    fn is_empty(&self) -> bool {
-        self.search.len() == 1
+    /// Settles how alike the lines are; `None` if they are not, or if nobody could say how to indent the added ones.
+    fn judged(mut self, text: &Text<'_>) -> Option<Self> {
+        let mut indents = Indents::new();
+        self.fit.likeness = self.prove(text, &mut Proofs::default(), &mut indents)?;
+        let indented = |line: &Line| line.kind == Kind::Added && !line.text.trim().is_empty();
+        let must_indent = self.lines.iter().any(indented);
+        (!must_indent || !shifts(&indents).is_empty()).then_some(self)
     }
 }
 
-/// Takes a line's ending away.
-pub(super) fn bare(line: &[u8]) -> &[u8] {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    line.strip_suffix(b"\r").unwrap_or(line)
+/// The place of a hunk that only adds lines, in an empty file.
+pub(super) fn filling(hunk: &Hunk) -> Spot {
+    let whole = Fit { shape: Shape::Whole, likeness: Likeness::Exact };
+    run(&Rc::from(hunk.lines()), 0, whole)
 }
 
-/// Finds the place of a hunk: at its number if it stands there, else its only place in the file.
-pub(super) fn place(hunk: &Hunk, text: &Text<'_>) -> Result<Spot, Misplaced> {
-    let old = Wanted::new(hunk.old_lines());
-    let new = Wanted::new(hunk.new_lines());
-    if old.is_empty() {
-        let spot = Spot { start: 0, how: how(hunk, 0), exact: true };
-        return if text.lines.is_empty() { Ok(spot) } else { Err(Misplaced::NoContext) };
-    }
-    let numbered = hunk.old_start.and_then(|number| number.checked_sub(1));
-    if let Some(start) = numbered.filter(|start| text.stands_at(&old, *start)) {
-        return unless_applied(hunk, text, &new, start);
-    }
-    let adds = hunk.count(Kind::Added) > 0;
-    let applied_at = hunk.new_start.and_then(|number| number.checked_sub(1));
-    if let Some(start) = applied_at.filter(|start| adds && text.stands_at(&new, *start)) {
-        return Err(Misplaced::Applied(start));
-    }
-    match text.places(&old).as_slice() {
-        [start] => unless_applied(hunk, text, &new, *start),
-        [] if new.is_empty() => Err(Misplaced::Nowhere),
-        [] => Err(text.places(&new).first().map_or(Misplaced::Nowhere, |start| Misplaced::Applied(*start))),
-        several => Err(Misplaced::Several(several.iter().copied().take(LISTED).collect())),
-    }
-}
-
-/// Accepts a place, unless the hunk only adds lines and these stand there already.
-///
-/// A hunk that ends with added lines still finds its old lines when it is applied for the second time, and so does
-/// one that starts with them:
-///
-/// ```text
-///  hunk    file
-///   a       a      the old side, `a`, is there; but so is the new side, `a b`
-///  +b       b
-/// ```
-fn unless_applied(hunk: &Hunk, text: &Text<'_>, new: &Wanted, start: usize) -> Result<Spot, Misplaced> {
-    let added = hunk.count(Kind::Added);
-    if hunk.count(Kind::Deleted) == 0 && added > 0 {
-        let ends = |line: Option<&Line>| line.is_some_and(|line| line.kind == Kind::Added);
-        if ends(hunk.lines.last()) && text.stands_at(new, start) {
-            return Err(Misplaced::Applied(start));
+/// Finds every place that a hunk may belong to.
+pub(super) fn places(hunk: &Hunk, text: &Text<'_>) -> Vec<Spot> {
+    let readings: Vec<Rc<[Line]>> = hunk.readings.iter().map(|lines| Rc::from(lines.as_slice())).collect();
+    let whole = Fit { shape: Shape::Whole, likeness: Likeness::Exact };
+    for lines in &readings {
+        let old = Wanted::new(lines.iter().filter(|line| line.kind != Kind::Added));
+        if old.is_empty() {
+            continue;
         }
-        let above = hunk.lines.iter().take_while(|line| line.kind == Kind::Added).count();
-        if let Some(earlier) = start.checked_sub(above).filter(|at| above > 0 && text.stands_at(new, *at)) {
-            return Err(Misplaced::Applied(earlier));
+        let numbered = hunk.numbered().filter(|start| text.stands_at(&old, *start));
+        let starts = numbered.map_or_else(|| text.places(&old), |start| vec![start]);
+        if !starts.is_empty() {
+            return at_the_end(starts.iter().map(|start| run(lines, *start, whole)).collect(), text);
         }
     }
-    Ok(Spot { start, how: how(hunk, start), exact: text.is_exact(hunk, start) })
+    let classes: [fn(&Rc<[Line]>, &Text<'_>) -> Vec<Spot>; 5] =
+        [as_it_stands, with_a_lost_sign, with_gaps, without_an_edge, apart];
+    for class in classes {
+        let spots = readings.iter().flat_map(|lines| class(lines, text)).collect();
+        let best = best(at_the_end(spots, text));
+        if !best.is_empty() {
+            return best;
+        }
+    }
+    Vec::new()
 }
 
-fn how(hunk: &Hunk, start: usize) -> How {
-    let Some(number) = hunk.old_start else { return How::OnlyMatch };
-    // A hunk without old lines is numbered by the line before it.
-    let numbered = if hunk.old_lines().next().is_some() { number as i64 - 1 } else { number as i64 };
-    match (start as i64).saturating_sub(numbered) {
-        0 => How::AtNumber,
-        by => How::Moved(by),
+/// Keeps the spots with the best likeness, and of those with the same effect the first.
+fn best(mut spots: Vec<Spot>) -> Vec<Spot> {
+    let least = spots.iter().map(|spot| spot.fit.likeness).min();
+    let mut seen = BTreeSet::new();
+    spots.retain(|spot| Some(spot.fit.likeness) == least && seen.insert(spot.effect()));
+    spots
+}
+
+/// Follows the mark of a missing line feed where it leads to the end of the file; elsewhere it is a slip.
+fn at_the_end(spots: Vec<Spot>, text: &Text<'_>) -> Vec<Spot> {
+    let ends = |spot: &Spot| {
+        spot.end() == text.lines.len() && spot.old().next_back().is_some_and(|(last, _)| !last.newline)
+    };
+    if spots.iter().any(ends) { spots.into_iter().filter(ends).collect() } else { spots }
+}
+
+/// A spot whose old lines stand one after the other.
+fn run(lines: &Rc<[Line]>, start: usize, fit: Fit) -> Spot {
+    let mut at = start;
+    let step = |(line, real): (usize, &Line)| {
+        let step = Step { line, at };
+        at += usize::from(real.kind != Kind::Added);
+        step
+    };
+    Spot { lines: Rc::clone(lines), steps: lines.iter().enumerate().map(step).collect(), lead: 0, fit }
+}
+
+/// The keys of a hunk's old lines as numbers; `None` if one of them is not in the file.
+fn numbers(lines: &[Line], text: &Text<'_>) -> Option<Vec<usize>> {
+    let old = lines.iter().filter(|line| line.kind != Kind::Added);
+    old.map(|line| text.index().number(&line.text)).collect()
+}
+
+fn runs(lines: &Rc<[Line]>, text: &Text<'_>, shape: Shape) -> Vec<Spot> {
+    let Some(numbers) = numbers(lines, text).filter(|numbers| !numbers.is_empty()) else { return Vec::new() };
+    let fit = Fit { shape, likeness: Likeness::Exact };
+    let starts = text.index().runs(&numbers);
+    starts.into_iter().filter_map(|start| run(lines, start, fit).judged(text)).collect()
+}
+
+fn as_it_stands(lines: &Rc<[Line]>, text: &Text<'_>) -> Vec<Spot> {
+    runs(lines, text, Shape::Whole)
+}
+
+/// Takes context lines between added lines for added ones: those that are not in the file at all, and one more line
+/// that stands alone between two.
+fn with_a_lost_sign(lines: &Rc<[Line]>, text: &Text<'_>) -> Vec<Spot> {
+    let flanked = flanked(lines);
+    let absent = |at: &usize| lines.get(*at).is_some_and(|line| text.index().number(&line.text).is_none());
+    let blank = |at: &usize| lines.get(*at).is_some_and(|line| line.text.trim().is_empty());
+    let missing: BTreeSet<usize> = flanked.iter().copied().filter(absent).collect();
+    let mut sets = BTreeSet::from([missing.clone()]);
+    sets.insert(flanked.iter().copied().filter(|at| absent(at) || blank(at)).collect());
+    let added = |at: usize| lines.get(at).is_some_and(|line| line.kind == Kind::Added);
+    let lone = flanked.iter().filter(|at| added(**at - 1) && added(**at + 1)).take(MOST_FLANKED);
+    sets.extend(lone.map(|at| missing.iter().copied().chain([*at]).collect()));
+    sets.remove(&BTreeSet::new());
+    // What stands beside context that stays may as well be context that is wrong.
+    sets.retain(|set| set.iter().all(|at| [at - 1, at + 1].iter().all(|next| added(*next) || set.contains(next))));
+    let read = |set: &BTreeSet<usize>| -> Rc<[Line]> {
+        let line = |(at, line): (usize, &Line)| {
+            if set.contains(&at) { Line { kind: Kind::Added, ..line.clone() } } else { line.clone() }
+        };
+        lines.iter().enumerate().map(line).collect()
+    };
+    sets.iter().flat_map(|set| runs(&read(set), text, Shape::LostSign)).collect()
+}
+
+/// How many lone context lines between added lines are tried one by one.
+const MOST_FLANKED: usize = 64;
+
+/// Returns the context lines that have only context between them and an added line, before and after.
+fn flanked(lines: &[Line]) -> Vec<usize> {
+    let mut flanked = Vec::new();
+    let mut after = None;
+    for (at, line) in lines.iter().enumerate() {
+        match line.kind {
+            Kind::Context => {}
+            Kind::Added => flanked.extend(after.replace(at + 1).into_iter().flat_map(|from| from..at)),
+            Kind::Deleted => after = None,
+        }
+    }
+    flanked
+}
+
+/// Leaves out one outermost context line, unless it stands next to a pure insertion and so says where that goes.
+fn without_an_edge(lines: &Rc<[Line]>, text: &Text<'_>) -> Vec<Spot> {
+    let mut spots = Vec::new();
+    let edges = [(lines.first(), lines.get(1..)), (lines.last(), lines.get(..lines.len().saturating_sub(1)))];
+    for (first, (edge, rest)) in [true, false].into_iter().zip(edges) {
+        let (Some(edge), Some(rest)) = (edge, rest) else { continue };
+        let mut nearest: Box<dyn Iterator<Item = &Line>> =
+            if first { Box::new(rest.iter()) } else { Box::new(rest.iter().rev()) };
+        let inserts = nearest.find(|line| line.kind != Kind::Added).is_none_or(|line| line.kind == Kind::Context);
+        let beside = if first { rest.first() } else { rest.last() };
+        let needed = beside.is_none_or(|line| line.kind == Kind::Added) && inserts;
+        let telling = rest.iter().any(|line| line.kind != Kind::Added && is_telling(&line.text));
+        if edge.kind == Kind::Context && !needed && telling {
+            let lead = usize::from(first);
+            spots.extend(runs(&Rc::from(rest), text, Shape::Edge).into_iter().map(|spot| Spot { lead, ..spot }));
+        }
+    }
+    spots
+}
+
+/// Tells whether a line says anything about where it stands; empty lines and brackets are everywhere.
+fn is_telling(line: &str) -> bool {
+    line.chars().filter(|c| c.is_alphanumeric()).count() >= 2
+}
+
+fn with_gaps(lines: &Rc<[Line]>, text: &Text<'_>) -> Vec<Spot> {
+    aligned(lines, text, false)
+}
+
+/// Reads a hunk as several whose `@@` are missing.
+fn apart(lines: &Rc<[Line]>, text: &Text<'_>) -> Vec<Spot> {
+    aligned(lines, text, true).into_iter().filter(|spot| parts_tell(spot)).collect()
+}
+
+/// Tells whether every part of a hunk that stands apart changes something and says where.
+fn parts_tell(spot: &Spot) -> bool {
+    let mut before = None;
+    let (mut changes, mut tells) = (false, false);
+    for (line, at) in spot.walk() {
+        if before.is_some_and(|before| at > before + align::NEAR) {
+            if !(changes && tells) {
+                return false;
+            }
+            (changes, tells) = (false, false);
+        }
+        changes |= line.kind != Kind::Context;
+        tells |= line.kind != Kind::Added && is_telling(&line.text);
+        before = Some(if line.kind == Kind::Added { at } else { at + 1 });
+    }
+    changes && tells
+}
+
+/// Finds the old lines of a hunk in the file's order, with lines of the file between them that the hunk leaves out.
+fn aligned(lines: &Rc<[Line]>, text: &Text<'_>, far: bool) -> Vec<Spot> {
+    let marks: Vec<bool> = lines.iter().map(|line| line.kind == Kind::Context && is_elision(&line.text)).collect();
+    let old: Vec<usize> = (0..lines.len())
+        .filter(|at| lines.get(*at).is_some_and(|line| line.kind != Kind::Added))
+        .filter(|at| !marks.get(*at).copied().unwrap_or_default())
+        .collect();
+    let kept: Option<Vec<usize>> =
+        old.iter().map(|at| text.index().number(&lines.get(*at)?.text)).collect();
+    let Some(numbers) = kept.filter(|numbers| numbers.len() > 1) else { return Vec::new() };
+    let places: Vec<&[usize]> = numbers.iter().map(|number| text.index().places(*number)).collect();
+    let bridges: Vec<Bridge> =
+        old.windows(2).map(|ends| bridge(lines, &marks, ends[0], ends[1], far)).collect();
+    let shape = if far { Shape::Apart } else { Shape::Gaps };
+    let fit = Fit { shape, likeness: Likeness::Exact };
+    let alignments = align(&places, &bridges);
+    let spots = alignments.iter().map(|at| Spot {
+        lines: Rc::clone(lines),
+        steps: steps(lines, &marks, &old, at),
+        lead: 0,
+        fit,
+    });
+    spots.filter_map(|spot| spot.judged(text)).take(MOST_PLACES).collect()
+}
+
+/// Says how far two old lines that follow each other in a hunk may be apart in the file.
+fn bridge(lines: &[Line], marks: &[bool], from: usize, to: usize, far: bool) -> Bridge {
+    let kind = |at: usize| lines.get(at).map(|line| line.kind);
+    if (from..to).any(|at| marks.get(at).copied().unwrap_or_default()) {
+        return Bridge::Marked;
+    }
+    let (before, after) = (kind(from), kind(to));
+    let changed = [before, after].contains(&Some(Kind::Deleted));
+    if to > from + 1 && !changed {
+        return Bridge::Adjacent;
+    }
+    if far && to == from + 1 && !changed { Bridge::Far } else { Bridge::Near }
+}
+
+/// Places added lines beside the old line that they belong to where the hunk leaves lines out.
+fn steps(lines: &[Line], marks: &[bool], old: &[usize], at: &[usize]) -> Vec<Step> {
+    let mut steps = Vec::with_capacity(lines.len());
+    let (mut passed, mut marked) = (0, false);
+    for (number, line) in lines.iter().enumerate() {
+        if marks.get(number).copied().unwrap_or_default() {
+            marked = true;
+            continue;
+        }
+        if line.kind != Kind::Added {
+            steps.extend(at.get(passed).map(|at| Step { line: number, at: *at }));
+            passed += 1;
+            marked = false;
+            continue;
+        }
+        let before = passed.checked_sub(1).and_then(|before| Some((old.get(before)?, at.get(before)?)));
+        let after = at.get(passed);
+        let deleted = before.is_some_and(|(line, _)| lines.get(*line).is_some_and(|line| line.kind == Kind::Deleted));
+        let next_deleted =
+            old.get(passed).and_then(|line| lines.get(*line)).is_some_and(|line| line.kind == Kind::Deleted);
+        let to_next = marked || before.is_none() || !deleted && next_deleted;
+        let place = match (before, after) {
+            (_, Some(after)) if to_next => *after,
+            (Some((_, before)), _) => before + 1,
+            (None, after) => after.copied().unwrap_or_default(),
+        };
+        steps.push(Step { line: number, at: place });
+    }
+    steps
+}
+
+/// Tells whether a context line stands for lines that are left out: `...`, perhaps in a comment.
+pub(super) fn is_elision(line: &str) -> bool {
+    const LEADERS: [&str; 9] = ["{/*", "<!--", "//", "/*", "--", "#", ";", "%", "*"];
+    let line = line.trim();
+    let comment = LEADERS.iter().find_map(|leader| line.strip_prefix(leader));
+    let text = comment.unwrap_or(line).trim_start();
+    let dots = |text: &str| text.starts_with("...") || text.starts_with('\u{2026}');
+    match comment {
+        Some(_) => dots(text),
+        None => matches!(text, "..." | "\u{2026}" | "[...]" | "(...)" | "{...}"),
     }
 }

@@ -2,19 +2,34 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::assemble::{Placed, assemble};
+use super::choose::choose;
+use super::compare::{Likeness, Proofs, compare};
 use super::explain;
-use super::place::{Spot, Text, bare, place};
-use super::{Action, FilePatch, How, Hunk, Kind, Original, Patch, Placement, Plan, Rejection, Write};
+use super::indent::Indents;
+use super::text::{Text, bare};
+use super::{
+    Action, FilePatch, Fit, Hunk, Kind, Line, Original, Patch, Placement, Plan, Rejection, Shape, Write,
+};
 
 /// Works out what a patch makes of the files it names.
 ///
 /// `originals` must have an entry for every path of [`Patch::paths`]. Nothing is planned if anything is rejected.
 pub fn plan(patch: &Patch, originals: &BTreeMap<String, Original>) -> Result<Plan, Vec<Rejection>> {
-    let mut planner = Planner { originals, deletes: Vec::new(), puts: Vec::new(), placements: Vec::new() };
+    let mut planner = Planner::new(originals);
     let mut rejections = Vec::new();
+    let mut works = Vec::new();
     for file in &patch.files {
-        if let Err(mut reasons) = planner.file(file) {
-            rejections.append(&mut reasons);
+        match planner.place(file) {
+            Ok(work) => works.push(work),
+            Err(mut reasons) => rejections.append(&mut reasons),
+        }
+    }
+    // What the lines of one hunk prove about the way of the patch holds for all of it.
+    let proofs = proofs(&works);
+    for work in &works {
+        if let Err(reason) = planner.write(work, &proofs) {
+            rejections.push(reason);
         }
     }
     planner.check_directories(&mut rejections);
@@ -41,23 +56,59 @@ struct Planner<'a> {
     placements: Vec<Placement>,
 }
 
+/// A file whose hunks are placed.
+enum Work<'a> {
+    Create { path: &'a str, file: &'a FilePatch },
+    Delete { path: &'a str },
+    Edit { from: &'a str, to: &'a str, file: &'a FilePatch, text: Text<'a>, placed: Vec<Placed> },
+}
+
+/// Collects what all hunks prove; a patch that fits exactly was not rewritten, and nothing is to be undone.
+fn proofs(works: &[Work<'_>]) -> Proofs {
+    let mut proofs = Proofs::default();
+    let edits = || {
+        works.iter().flat_map(|work| match work {
+            Work::Edit { text, placed, .. } => placed.iter().map(|placed| (text, &placed.spot)).collect(),
+            Work::Create { .. } | Work::Delete { .. } => Vec::new(),
+        })
+    };
+    if edits().any(|(_, spot)| spot.fit.likeness >= Likeness::Typography) {
+        for (text, spot) in edits() {
+            spot.prove(text, &mut proofs, &mut Indents::new());
+        }
+    }
+    proofs
+}
+
 impl<'a> Planner<'a> {
-    fn file(&mut self, file: &FilePatch) -> Result<(), Vec<Rejection>> {
+    fn new(originals: &'a BTreeMap<String, Original>) -> Self {
+        Self { originals, deletes: Vec::new(), puts: Vec::new(), placements: Vec::new() }
+    }
+
+    fn place(&self, file: &'a FilePatch) -> Result<Work<'a>, Vec<Rejection>> {
         match &file.action {
             Action::Create { path } => self.create(path, file).map_err(|reason| vec![reason]),
             Action::Delete { path } => self.delete(path, file).map_err(|reason| vec![reason]),
+            Action::Edit { path } if self.is_new(path, file) => {
+                self.create(path, file).map_err(|reason| vec![reason])
+            }
             Action::Edit { path } => self.edit(path, path, file),
             Action::Rename { from, to } => {
                 self.absent(to).map_err(|reason| vec![reason])?;
-                self.edit(from, to, file)?;
-                self.deletes.push(Write::Delete { path: from.clone() });
-                Ok(())
+                self.edit(from, to, file)
             }
         }
     }
 
-    fn create(&mut self, path: &str, file: &FilePatch) -> Result<(), Rejection> {
-        let bytes = created(path, file)?;
+    /// Tells whether a section that does not say so makes a new file: it only adds lines, and there is none.
+    fn is_new(&self, path: &str, file: &FilePatch) -> bool {
+        let [hunk] = file.hunks.as_slice() else { return false };
+        let adds = hunk.lines().iter().all(|line| line.kind == Kind::Added);
+        adds && hunk.numbered().is_none() && self.originals.get(path) == Some(&Original::Absent)
+    }
+
+    fn create(&self, path: &'a str, file: &'a FilePatch) -> Result<Work<'a>, Rejection> {
+        let bytes = created(path, file, &Proofs::default())?;
         if let Some(Original::File { bytes: there, .. }) =
             self.originals.get(path).filter(|_| !bytes.is_empty())
             && *there == bytes
@@ -67,73 +118,77 @@ impl<'a> Planner<'a> {
             return Err(Rejection::of_file(path, reason));
         }
         self.absent(path)?;
-        if !bytes.is_empty() {
-            let place = Placement {
-                path: path.to_owned(),
-                hunk: 1,
-                line: 1,
-                how: How::AtNumber,
-                endings_kept: false,
-            };
-            self.placements.push(place);
-        }
-        self.put(path, bytes, file.executable.unwrap_or(false));
-        Ok(())
+        Ok(Work::Create { path, file })
     }
 
-    fn delete(&mut self, path: &str, file: &FilePatch) -> Result<(), Rejection> {
+    fn delete(&self, path: &'a str, file: &'a FilePatch) -> Result<Work<'a>, Rejection> {
         let (bytes, _) = self.existing(path)?;
         let text = Text::new(bytes);
-        let lines = || file.hunks.iter().flat_map(|hunk| &hunk.lines);
-        if lines().any(|line| line.kind != Kind::Deleted) {
+        let lines: Vec<&Line> = file.hunks.iter().flat_map(Hunk::lines).collect();
+        if lines.iter().any(|line| line.kind != Kind::Deleted) {
             let reason = "The patch deletes this file but keeps or adds lines. Delete all its lines, or do not delete it.";
             return Err(Rejection::of_file(path, reason));
         }
-        let same =
-            lines().map(|line| bare(line.text.as_bytes())).eq(text.lines.iter().map(|line| bare(line)));
-        if !same {
-            let whole = Hunk { old_start: Some(1), new_start: Some(0), lines: lines().cloned().collect() };
-            let detail = if whole.lines.is_empty() {
-                format!(
-                    "It has {} lines. To delete it, give all of them with `-` before each.",
-                    text.lines.len()
-                )
-            } else if whole.lines.len() < text.lines.len() && place(&whole, &text).is_ok() {
-                format!(
-                    "It has {} lines, and the patch deletes only {}.",
-                    text.lines.len(),
-                    whole.lines.len()
-                )
-            } else {
-                explain::nowhere(&whole, &text)
-            };
-            let reason = format!("The patch deletes this file, but its content is another. {detail}");
-            return Err(Rejection::of_file(path, reason));
+        let same = |(at, line): (usize, &&Line)| {
+            let real = text.lines.get(at).is_some_and(|real| bare(real) == bare(line.text.as_bytes()));
+            real || text.line(at).is_some_and(|real| compare(&line.text, real, &mut Proofs::default()).is_some())
+        };
+        if lines.len() == text.lines.len() && lines.iter().enumerate().all(same) {
+            return Ok(Work::Delete { path });
         }
-        self.deletes.push(Write::Delete { path: path.to_owned() });
-        Ok(())
+        let lines: Vec<Line> = lines.into_iter().cloned().collect();
+        let whole = Hunk { old_start: Some(1), heading: None, readings: vec![lines] };
+        let count = whole.lines().len();
+        let placed = || choose(std::slice::from_ref(&whole), &text).iter().all(Result::is_ok);
+        let detail = if count == 0 {
+            format!("It has {} lines. To delete it, give all of them with `-` before each.", text.lines.len())
+        } else if count < text.lines.len() && placed() {
+            format!("It has {} lines, and the patch deletes only {count}.", text.lines.len())
+        } else {
+            explain::nowhere(&whole, &text)
+        };
+        let reason = format!("The patch deletes this file, but its content is another. {detail}");
+        Err(Rejection::of_file(path, reason))
     }
 
-    fn edit(&mut self, from: &str, to: &str, file: &FilePatch) -> Result<(), Vec<Rejection>> {
-        let (bytes, executable) = self.existing(from).map_err(|reason| vec![reason])?;
+    fn edit(&self, from: &'a str, to: &'a str, file: &'a FilePatch) -> Result<Work<'a>, Vec<Rejection>> {
+        let (bytes, _) = self.existing(from).map_err(|reason| vec![reason])?;
         let text = Text::new(bytes);
-        let spots = spots(from, &file.hunks, &text)?;
-        let new = assemble(&file.hunks, &spots, &text);
-        let (mut added, mut deleted) = (0, 0);
-        for ((number, hunk), spot) in (1..).zip(&file.hunks).zip(&spots) {
-            self.placements.push(Placement {
-                path: to.to_owned(),
-                hunk: number,
-                line: (spot.start + 1 + added).saturating_sub(deleted),
-                how: spot.how,
-                endings_kept: !spot.exact,
-            });
-            added += hunk.count(Kind::Added);
-            deleted += hunk.count(Kind::Deleted);
-        }
-        let wanted = file.executable.unwrap_or(executable);
-        if from != to || new != bytes || wanted != executable {
-            self.put(to, new, wanted);
+        let placed = place(from, &file.hunks, &text)?;
+        Ok(Work::Edit { from, to, file, text, placed })
+    }
+
+    fn write(&mut self, work: &Work<'_>, proofs: &Proofs) -> Result<(), Rejection> {
+        match work {
+            Work::Create { path, file } => {
+                let bytes = created(path, file, proofs)?;
+                if !bytes.is_empty() {
+                    self.placements.push(Placement {
+                        path: (*path).to_owned(),
+                        hunk: 1,
+                        line: 1,
+                        old_line: 1,
+                        moved: Some(0),
+                        fit: Fit { shape: Shape::Whole, likeness: Likeness::Exact },
+                        endings_kept: false,
+                    });
+                }
+                self.put(path, bytes, file.executable.unwrap_or(false));
+            }
+            Work::Delete { path } => self.deletes.push(Write::Delete { path: (*path).to_owned() }),
+            Work::Edit { from, to, file, text, placed } => {
+                let new = assemble(text, placed, proofs)
+                    .map_err(|(number, reason)| Rejection::of_hunk(from, number, reason))?;
+                let (bytes, executable) = self.existing(from)?;
+                self.placements.append(&mut placements(to, &file.hunks, text, placed));
+                let wanted = file.executable.unwrap_or(executable);
+                if from != to || new != bytes || wanted != executable {
+                    self.put(to, new, wanted);
+                }
+                if from != to {
+                    self.deletes.push(Write::Delete { path: (*from).to_owned() });
+                }
+            }
         }
         Ok(())
     }
@@ -197,14 +252,15 @@ fn put_path(write: &Write) -> Option<&str> {
 }
 
 /// Returns the content of a new file.
-fn created(path: &str, file: &FilePatch) -> Result<Vec<u8>, Rejection> {
+fn created(path: &str, file: &FilePatch, proofs: &Proofs) -> Result<Vec<u8>, Rejection> {
     let mut bytes = Vec::new();
-    for line in file.hunks.iter().flat_map(|hunk| &hunk.lines) {
+    for line in file.hunks.iter().flat_map(Hunk::lines) {
         if line.kind != Kind::Added {
             let reason = "The patch makes a new file here, but some of its lines have no `+` before them. Put it there.";
             return Err(Rejection::of_file(path, reason));
         }
-        bytes.extend_from_slice(line.text.as_bytes());
+        let text = proofs.undo(&line.text).unwrap_or_else(|| line.text.as_str().into());
+        bytes.extend_from_slice(text.as_bytes());
         if line.newline {
             bytes.push(b'\n');
         }
@@ -212,13 +268,19 @@ fn created(path: &str, file: &FilePatch) -> Result<Vec<u8>, Rejection> {
     Ok(bytes)
 }
 
-/// Places every hunk of a file, in order and without two of them dealing with the same lines.
-fn spots(path: &str, hunks: &[Hunk], text: &Text<'_>) -> Result<Vec<Spot>, Vec<Rejection>> {
-    let mut spots = Vec::new();
+/// Places every hunk of a file, without two of them dealing with the same lines.
+fn place(path: &str, hunks: &[Hunk], text: &Text<'_>) -> Result<Vec<Placed>, Vec<Rejection>> {
+    let mut placed: Vec<Placed> = Vec::new();
+    let mut effects = BTreeSet::new();
     let mut rejections = Vec::new();
-    for (number, hunk) in (1..).zip(hunks) {
-        match place(hunk, text) {
-            Ok(spot) => spots.push(spot),
+    for ((number, hunk), chosen) in (1..).zip(hunks).zip(choose(hunks, text)) {
+        match chosen {
+            // A hunk that is given twice is meant once.
+            Ok(spot) => {
+                if effects.insert(spot.effect()) {
+                    placed.push(Placed { number, spot });
+                }
+            }
             Err(_) if rejections.len() == EXPLAINED => {
                 let reason = "It does not match either. Hunks after it were not looked at.";
                 rejections.push(Rejection::of_hunk(path, number, reason));
@@ -230,142 +292,59 @@ fn spots(path: &str, hunks: &[Hunk], text: &Text<'_>) -> Result<Vec<Spot>, Vec<R
         }
     }
     if rejections.is_empty()
-        && let Err((number, reason)) = check_order(hunks, &spots, text)
+        && let Err((number, line)) = check_overlaps(&placed)
     {
+        let reason = format!("Another hunk edits the file at line {line} too. Give one hunk for these lines.");
         rejections.push(Rejection::of_hunk(path, number, reason));
     }
-    if rejections.is_empty() { Ok(spots) } else { Err(rejections) }
+    if rejections.is_empty() { Ok(placed) } else { Err(rejections) }
 }
 
-/// Checks that hunks come in the file's order, share context at most, and mark only a real end of the file.
-fn check_order(hunks: &[Hunk], spots: &[Spot], text: &Text<'_>) -> Result<(), (usize, String)> {
+/// Checks that hunks share context at most; the error names a hunk and a line.
+fn check_overlaps(placed: &[Placed]) -> Result<(), (usize, usize)> {
     let mut deleted: BTreeMap<usize, bool> = BTreeMap::new();
     let mut gaps: BTreeSet<usize> = BTreeSet::new();
-    let mut previous = 0;
-    for ((number, hunk), spot) in (1..).zip(hunks).zip(spots) {
-        if spot.start < previous {
-            let reason = format!(
-                "It belongs to line {}, before the hunk in front of it, which belongs to line {}. Give the hunks in \
-                 the order of the file.",
-                spot.start + 1,
-                previous + 1
-            );
-            return Err((number, reason));
-        }
-        previous = spot.start;
-        let mut at = spot.start;
+    for Placed { number, spot } in placed {
         let mut own_gaps = BTreeSet::new();
-        for line in &hunk.lines {
+        for (line, at) in spot.walk() {
             if line.kind == Kind::Added {
                 own_gaps.insert(at);
                 continue;
             }
             let deletes = line.kind == Kind::Deleted;
             if deleted.insert(at, deletes).is_some_and(|before| before || deletes) {
-                return Err((number, twice(at + 1)));
+                return Err((*number, at + 1));
             }
-            at += 1;
         }
         if let Some(gap) = own_gaps.intersection(&gaps).next() {
-            return Err((number, twice(gap + 1)));
+            return Err((*number, gap + 1));
         }
         gaps.extend(own_gaps);
-        let marked = hunk.new_lines().next_back().is_some_and(|last| !last.newline);
-        if marked && at != text.lines.len() {
-            let reason = "It marks its last line as the end of the file, but more lines of the file follow. Leave out \
-                          `\\ No newline at end of file`.";
-            return Err((number, reason.to_owned()));
-        }
     }
     Ok(())
 }
 
-fn twice(line: usize) -> String {
-    format!("An earlier hunk already edits the file at line {line}. Give one hunk for these lines.")
-}
-
-/// Puts the new file together: context as the file has it, added lines as the patch has them.
-fn assemble(hunks: &[Hunk], spots: &[Spot], text: &Text<'_>) -> Vec<u8> {
-    let mut out = Output { bytes: Vec::new(), text };
-    let mut at = 0;
-    for (hunk, spot) in hunks.iter().zip(spots) {
-        let mut cursor = spot.start;
-        for line in &hunk.lines {
-            match line.kind {
-                Kind::Context => cursor += 1,
-                Kind::Deleted => {
-                    out.keep(at..cursor);
-                    cursor += 1;
-                    at = cursor;
-                }
-                Kind::Added => {
-                    out.keep(at..cursor);
-                    at = at.max(cursor);
-                    out.add(line, spot.exact, cursor);
-                }
-            }
-        }
-        if cursor == text.lines.len() && ends_unterminated(hunk, text) {
-            out.unterminate(spot.exact);
-        }
+/// Says where each hunk stands in the new file.
+fn placements(path: &str, hunks: &[Hunk], text: &Text<'_>, placed: &[Placed]) -> Vec<Placement> {
+    let mut sorted: Vec<&Placed> = placed.iter().collect();
+    sorted.sort_by_key(|placed| placed.spot.start());
+    let (mut added, mut deleted) = (0, 0);
+    let mut placements = Vec::new();
+    for Placed { number, spot } in sorted {
+        let count = |kind: Kind| spot.walk().filter(|(line, _)| line.kind == kind).count();
+        let number_in_header = hunks.get(number - 1).and_then(Hunk::numbered);
+        placements.push(Placement {
+            path: path.to_owned(),
+            hunk: *number,
+            line: (spot.start() + 1 + added).saturating_sub(deleted),
+            old_line: spot.start() + 1,
+            moved: number_in_header.map(|number| spot.start() as i64 - (number + spot.lead) as i64),
+            fit: spot.fit,
+            endings_kept: spot.keeps_endings(text),
+        });
+        added += count(Kind::Added);
+        deleted += count(Kind::Deleted);
     }
-    out.keep(at..text.lines.len());
-    out.bytes
-}
-
-/// Tells whether a hunk that reaches the end of the file, and ends with added lines, ends it without a line feed.
-///
-/// A patch that does not mark a missing line feed of the old file leaves it missing; one that marks a line feed as
-/// missing on both sides although it is there is wrong on both.
-fn ends_unterminated(hunk: &Hunk, text: &Text<'_>) -> bool {
-    let Some(last) = hunk.new_lines().next_back().filter(|last| last.kind == Kind::Added) else {
-        return false;
-    };
-    let marked = hunk.old_lines().next_back().is_some_and(|old| !old.newline);
-    match (marked, last.newline) {
-        (true, false) => !text.is_terminated(),
-        (false, false) => true,
-        (true, true) => false,
-        (false, true) => !text.is_terminated(),
-    }
-}
-
-struct Output<'a, 'b> {
-    bytes: Vec<u8>,
-    text: &'b Text<'a>,
-}
-
-impl Output<'_, '_> {
-    /// Takes lines over from the old file.
-    fn keep(&mut self, lines: std::ops::Range<usize>) {
-        for line in self.text.lines.get(lines).into_iter().flatten() {
-            self.terminate();
-            self.bytes.extend_from_slice(line);
-        }
-    }
-
-    /// Adds a line of the patch before old line `at`.
-    fn add(&mut self, line: &super::Line, exact: bool, at: usize) {
-        self.terminate();
-        if exact {
-            self.bytes.extend_from_slice(line.text.as_bytes());
-            self.bytes.push(b'\n');
-        } else {
-            self.bytes.extend_from_slice(bare(line.text.as_bytes()));
-            self.bytes.extend_from_slice(self.text.ending(at));
-        }
-    }
-
-    /// Takes the line feed of the last line away, and the carriage return too unless it is the patch's.
-    fn unterminate(&mut self, exact: bool) {
-        let end = if exact { self.bytes.len().saturating_sub(1) } else { bare(&self.bytes).len() };
-        self.bytes.truncate(end);
-    }
-
-    /// Ends the line that was the last of the old file, if it lacks a line feed and is not the last any more.
-    fn terminate(&mut self) {
-        if self.bytes.last().is_some_and(|last| *last != b'\n') {
-            self.bytes.extend_from_slice(self.text.ending(0));
-        }
-    }
+    placements.sort_by_key(|placement| placement.hunk);
+    placements
 }

@@ -1,12 +1,13 @@
 //! Second stage: from lines to a [`Patch`].
 //!
-//! A hunk's body can be read in two ways: by the counts in its header, or by the signs of its lines. The counts win
-//! where they fit and nothing is left over that looks like more of the hunk; otherwise the signs decide, if they
-//! leave no doubt where the body ends. Models count badly, but a line must never be dropped in silence.
+//! A hunk's body can be read in several ways. The counts in its header win where they fit and nothing is left over
+//! that looks like more of the hunk; otherwise it goes on to the next header or fence. Lines without a sign may be
+//! context that lost its space, or somebody's words after the patch. All readings that drop no changed line are kept:
+//! the file decides between them.
 
 mod header;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::unwrap::{is_fence, lines, unpack};
 use super::{Action, FilePatch, Hunk, Kind, Line, Patch, Rejection};
@@ -31,7 +32,9 @@ pub(super) fn read(text: &str) -> Result<Patch, Vec<Rejection>> {
         files: Vec::new(),
         known: BTreeMap::new(),
         rejections: Vec::new(),
+        closing: BTreeSet::new(),
     };
+    reader.closing = closing_tags(&reader.lines);
     reader.sections();
     if reader.files.is_empty() && reader.rejections.is_empty() {
         reader.rejections.push(Rejection::of_patch(EXPECTED));
@@ -46,11 +49,13 @@ struct Reader<'a> {
     /// Which section deals with a path.
     known: BTreeMap<String, usize>,
     rejections: Vec<Rejection>,
+    /// The ends of tags that stand around the patch, such as `</patch>`.
+    closing: BTreeSet<String>,
 }
 
-/// A hunk's lines and the number of the line after them.
+/// What a hunk's lines may be, and the number of the line after them.
 struct Body {
-    lines: Vec<Line>,
+    readings: Vec<Vec<Line>>,
     end: usize,
 }
 
@@ -144,29 +149,37 @@ impl Reader<'_> {
                     "Diffs of merges (`@@@`) cannot be applied. Give a diff against one version of the file.";
                 return Err((hunks.len() + 1, reason.to_owned()));
             }
-            let Some(header) = HunkHeader::read(line) else { break };
-            let start = self.at + blank + 1;
+            // Some leave `@@` out before the only hunk.
+            let bare = hunks.is_empty() && (line.starts_with(' ') || looks_changed(line));
+            let header = match HunkHeader::read(line) {
+                Some(header) => header,
+                None if bare => HunkHeader::default(),
+                None => break,
+            };
+            let start = self.at + blank + usize::from(line.starts_with("@@"));
             let body = self.body(start, &header).map_err(|reason| (hunks.len() + 1, reason))?;
-            check_marks(&body.lines).map_err(|reason| (hunks.len() + 1, reason))?;
-            hunks.push(Hunk { old_start: header.old_start, new_start: header.new_start, lines: body.lines });
             self.at = body.end;
+            let mut readings = body.readings;
+            readings.iter_mut().for_each(|lines| drop_wrong_marks(lines));
+            hunks.push(Hunk { old_start: header.old_start, heading: header.heading, readings });
         }
         Ok(hunks)
     }
 
     fn body(&self, start: usize, header: &HunkHeader) -> Result<Body, String> {
-        if let Some(body) = self.counted(start, header) {
-            let next = self.lines.get(body.end).copied().unwrap_or_default();
-            let ends = next.trim().is_empty() || !is_body(next) || self.is_boundary(body.end);
-            if ends || self.is_signature(body.end) {
-                return self.without_leftovers(body, "The counts in the header end", false);
+        if let Some((lines, end)) = self.counted(start, header) {
+            let next = self.lines.get(end).copied().unwrap_or_default();
+            let ends = next.trim().is_empty() || !is_body(next) || self.is_boundary(end);
+            if (ends || self.is_signature(end)) && self.leftover(end, false).is_none() {
+                let unsigned = unsigned(&self.lines[start..end]);
+                return Ok(Body { readings: with_other(lines, unsigned), end });
             }
         }
         self.signed(start)
     }
 
     /// Reads as many lines as the header says; `None` if the header does not say or is wrong.
-    fn counted(&self, start: usize, header: &HunkHeader) -> Option<Body> {
+    fn counted(&self, start: usize, header: &HunkHeader) -> Option<(Vec<Line>, usize)> {
         let (mut old, mut new) = (header.old_count?, header.new_count?);
         if old == 0 && new == 0 {
             return None;
@@ -193,16 +206,13 @@ impl Reader<'_> {
             lines.last_mut()?.newline = false;
             at += 1;
         }
-        Some(Body { lines, end: at })
+        Some((lines, at))
     }
 
-    /// Reads lines as long as they have a sign.
+    /// Reads lines up to the next header or fence.
     fn signed(&self, start: usize) -> Result<Body, String> {
         let mut end = start;
-        while self.lines.get(end).is_some_and(|line| is_body(line))
-            && !self.is_boundary(end)
-            && !self.is_signature(end)
-        {
+        while end < self.lines.len() && !self.is_boundary(end) && !self.is_signature(end) {
             let next = self.lines.get(end + 1).copied().unwrap_or_default();
             if self.lines[end].starts_with("--- ") && next.starts_with("@@") {
                 return Err(format!(
@@ -213,53 +223,36 @@ impl Reader<'_> {
             }
             end += 1;
         }
-        let after = end;
-        // Empty lines after the last sign stand between the hunk and what follows.
-        while end > start && self.lines[end - 1].is_empty() {
-            end -= 1;
-        }
-        if end == start {
-            return Err("The hunk is empty. Give its lines, each with ` `, `-` or `+` before it.".to_owned());
-        }
-        let follows = self.lines.get(after).copied().unwrap_or_default();
-        if after == end && !follows.trim().is_empty() && !self.is_boundary(after) && !self.is_signature(after)
+        if !self.is_signature(end)
+            && let Some(at) = self.leftover(end, true)
         {
             return Err(format!(
-                "The counts in the header do not fit, and line {} of the patch has neither ` `, `-` nor `+` before it: \
-                 `{}`. Put the sign before it, or an empty line before your own words.",
-                after + 1,
-                shorten(follows)
-            ));
-        }
-        let mut lines: Vec<Line> = Vec::new();
-        for text in &self.lines[start..end] {
-            match (body_line(text), lines.last_mut()) {
-                (Some(line), _) => lines.push(line),
-                (None, Some(last)) => last.newline = false,
-                (None, None) => {
-                    return Err("The hunk starts with `\\`, which marks the line before it.".to_owned());
-                }
-            }
-        }
-        // Without counts that fit, a fence may be a line of the file that lost its sign.
-        self.without_leftovers(Body { lines, end }, "The hunk ends", true)
-    }
-
-    /// Refuses a body if something after it, before the next header, looks like more of it.
-    fn without_leftovers(&self, body: Body, what: &str, through_fences: bool) -> Result<Body, String> {
-        if self.is_signature(body.end) {
-            return Ok(body);
-        }
-        match self.leftover(body.end, through_fences) {
-            Some(at) => Err(format!(
-                "{what} before line {} of the patch, but line {} looks like another part of it: `{}`. Correct the \
-                 counts, and leave no line of a hunk without ` `, `-` or `+` before it.",
-                body.end + 1,
+                "The hunk ends before line {} of the patch, but line {} looks like another part of it: `{}`. Correct \
+                 the counts, and leave no line of a hunk without ` `, `-` or `+` before it.",
+                end + 1,
                 at + 1,
                 shorten(self.lines[at])
-            )),
-            None => Ok(body),
+            ));
         }
+        let body = &self.lines[start..end];
+        // Empty lines after the last sign may stand between the hunk and what follows.
+        let trimmed = |lines: usize| body[..lines].iter().rposition(|line| !line.is_empty()).map_or(0, |at| at + 1);
+        let whole = trimmed(body.len());
+        if whole == 0 {
+            return Err("The hunk is empty. Give its lines, each with ` `, `-` or `+` before it.".to_owned());
+        }
+        let mut ends = vec![body.len(), whole];
+        // Words after an empty line are not the hunk's, if nothing in them looks like a change.
+        let words = (0..whole).find(|at| !is_body(body[*at])).filter(|at| *at > 0 && body[*at - 1].is_empty());
+        let changed = |at: usize| body[at..].iter().any(|line| looks_changed(line));
+        ends.extend(words.filter(|at| !changed(*at)).map(trimmed));
+        ends.dedup();
+        let mut readings: Vec<Vec<Line>> = Vec::new();
+        for end in ends.into_iter().filter(|end| *end > 0) {
+            let lines = body_lines(&body[..end], false)?;
+            readings.extend(with_other(lines, unsigned(&body[..end])));
+        }
+        Ok(Body { readings, end })
     }
 
     /// Finds a line that looks like a part of a hunk, before the next header.
@@ -275,9 +268,10 @@ impl Reader<'_> {
         starts_git_section(&self.lines, at)
             || line.starts_with("@@")
             || is_fence(line)
+            || self.closing.contains(line.trim())
             || line.starts_with("--- ")
                 && is_plain_header(&self.lines, at)
-                && self.lines[at + 1].starts_with("+++ ")
+                && (self.lines[at + 1].starts_with("+++ ") || is_prefixed(line))
     }
 
     /// Tells whether the signature of a mailed patch stands here: `-- ` and git's version.
@@ -291,7 +285,7 @@ impl Reader<'_> {
         let new_by_numbers = hunks.len() == 1
             && hunks[0].old_start == Some(0)
             && hunks[0]
-                .lines
+                .lines()
                 .iter()
                 .all(|line| line.kind == Kind::Added || line.text.is_empty() && line.kind == Kind::Context);
         let action = match header.action {
@@ -309,7 +303,8 @@ impl Reader<'_> {
         };
         if let Some(kind) = whole {
             let empty = |line: &&mut Line| line.kind == Kind::Context && line.text.is_empty();
-            hunks.iter_mut().flat_map(|hunk| &mut hunk.lines).filter(empty).for_each(|line| line.kind = kind);
+            let lines = hunks.iter_mut().flat_map(|hunk| &mut hunk.readings).flatten();
+            lines.filter(empty).for_each(|line| line.kind = kind);
         }
         for path in action.paths() {
             let Some(earlier) = self.known.get(path).and_then(|at| self.files.get_mut(*at)) else { continue };
@@ -329,6 +324,11 @@ impl Reader<'_> {
         }
         self.files.push(FilePatch { action, executable: header.executable, hunks });
     }
+}
+
+/// Tells whether a line names a file as git does: nobody deletes a line that says `-- a/PATH`.
+fn is_prefixed(line: &str) -> bool {
+    line.strip_prefix("--- a/").is_some_and(|path| path.contains(['/', '.']) && !path.trim_end().contains(' '))
 }
 
 /// Reads a line of a hunk; `None` for anything else, the mark of a missing newline included.
@@ -361,20 +361,49 @@ fn starts_words(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '`' | '"' | '\'' | '('))
 }
 
-/// A mark of a missing newline is only possible on the last old and on the last new line.
-fn check_marks(lines: &[Line]) -> Result<(), String> {
-    for skip in [Kind::Added, Kind::Deleted] {
-        let mut side = lines.iter().filter(|line| line.kind != skip).rev();
-        side.next();
-        if let Some(line) = side.find(|line| !line.newline) {
-            return Err(format!(
-                "`\\ No newline at end of file` follows the line `{}`, but other lines of the same version come after \
-                 it. Put it after the last line of the file, or leave it out.",
-                shorten(&line.text)
-            ));
+/// Reads lines of a hunk; with `raw` only `-` and `+` are signs, and everything else is context as it stands.
+fn body_lines(texts: &[&str], raw: bool) -> Result<Vec<Line>, String> {
+    let mut lines: Vec<Line> = Vec::new();
+    for text in texts {
+        let context = || Line { kind: Kind::Context, text: (*text).to_owned(), newline: true };
+        match (body_line(text), lines.last_mut()) {
+            (Some(line), _) if raw && line.kind == Kind::Context => lines.push(context()),
+            (Some(line), _) => lines.push(line),
+            (None, Some(last)) if text.starts_with("\\ ") => last.newline = false,
+            (None, None) if text.starts_with("\\ ") => {
+                return Err("The hunk starts with `\\`, which marks the line before it.".to_owned());
+            }
+            (None, _) => lines.push(context()),
         }
     }
-    Ok(())
+    Ok(lines)
+}
+
+/// Reads lines of a hunk whose context may have lost the space before it.
+fn unsigned(texts: &[&str]) -> Option<Vec<Line>> {
+    texts.iter().any(|text| text.starts_with(' ')).then(|| body_lines(texts, true).ok()).flatten()
+}
+
+fn with_other(lines: Vec<Line>, other: Option<Vec<Line>>) -> Vec<Vec<Line>> {
+    std::iter::once(lines).chain(other).collect()
+}
+
+/// A mark of a missing newline is only possible on the last old and on the last new line; elsewhere it is a slip.
+fn drop_wrong_marks(lines: &mut [Line]) {
+    for skip in [Kind::Added, Kind::Deleted] {
+        let side = lines.iter_mut().filter(|line| line.kind != skip).rev();
+        side.skip(1).for_each(|line| line.newline = true);
+    }
+}
+
+/// Finds the tags that are opened before the patch, on lines of their own.
+fn closing_tags(lines: &[&str]) -> BTreeSet<String> {
+    let before = (0..lines.len()).take_while(|at| !starts_section(lines, *at));
+    let name = |line: &str| {
+        let name = line.trim().strip_prefix('<')?.strip_suffix('>')?.split(' ').next()?.to_owned();
+        name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)).then_some(name)
+    };
+    before.filter_map(|at| Some(format!("</{}>", name(lines[at])?))).collect()
 }
 
 /// Shows the start of a line without anything that could not be printed.

@@ -24,11 +24,20 @@ pub(super) fn unpack(text: &str) -> Cow<'_, str> {
             Ok(inner) => Cow::Owned(inner),
             Err(_) => Cow::Borrowed(text),
         },
+        Some(_) if is_escaped(text) => match serde_json::from_str::<String>(&format!("\"{}\"", text.trim())) {
+            Ok(inner) => Cow::Owned(inner),
+            Err(_) => Cow::Borrowed(text),
+        },
         Some(_) | None => Cow::Borrowed(text),
     }
 }
 
-/// Splits a text into lines without their line feeds.
+/// Tells whether a text is the inside of a JSON string: all its line feeds are written `\n`.
+fn is_escaped(text: &str) -> bool {
+    !text.trim().contains('\n') && text.contains("\\n+++ ")
+}
+
+/// Splits a text into lines without their line feeds, and without an indentation of the whole patch.
 ///
 /// A carriage return at the end of a line belongs to the file that is patched, unless the hunk headers end with one
 /// too: then it came with the transport and goes everywhere.
@@ -43,7 +52,26 @@ pub(super) fn lines(text: &str) -> Vec<&str> {
             *line = line.strip_suffix('\r').unwrap_or(line);
         }
     }
+    if let Some(indent) = indent(&lines) {
+        for line in &mut lines {
+            *line = line.strip_prefix(indent).unwrap_or_else(|| line.trim_start());
+        }
+    }
     lines
+}
+
+/// Finds the indentation of a patch that stands indented as a whole: every header in it has it.
+fn indent<'t>(lines: &[&'t str]) -> Option<&'t str> {
+    let is_header = |at: usize| {
+        let starts = |at: usize, prefix: &str| {
+            lines.get(at).is_some_and(|line: &&str| line.trim_start_matches([' ', '\t']).starts_with(prefix))
+        };
+        starts(at, "diff --git ") || starts(at, "--- ") && starts(at + 1, "+++ ")
+    };
+    let indent = |at: usize| lines[at].len() - lines[at].trim_start_matches([' ', '\t']).len();
+    let first = (0..lines.len()).find(|at| is_header(*at))?;
+    let prefix = lines[first].get(..indent(first)).filter(|prefix| !prefix.is_empty())?;
+    lines.iter().filter(|line| line.trim_start().starts_with("@@ ")).all(|line| line.starts_with(prefix)).then_some(prefix)
 }
 
 /// Tells whether a line opens or closes a code fence. A fence within a hunk has a sign before it.

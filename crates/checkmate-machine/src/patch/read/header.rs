@@ -10,11 +10,13 @@ pub(super) struct Header {
 }
 
 /// What a `@@` line says; models leave out parts of it.
+#[derive(Default)]
 pub(super) struct HunkHeader {
     pub(super) old_start: Option<usize>,
     pub(super) old_count: Option<usize>,
-    pub(super) new_start: Option<usize>,
     pub(super) new_count: Option<usize>,
+    /// The line above the hunk that says what it is in.
+    pub(super) heading: Option<String>,
 }
 
 impl HunkHeader {
@@ -26,11 +28,24 @@ impl HunkHeader {
         }
         let mut words = rest.split_whitespace();
         let (old_start, old_count) = words.next().and_then(|word| range(word, '-')).unzip();
-        let (new_start, new_count) = match old_start {
-            Some(_) => words.next().and_then(|word| range(word, '+')).unzip(),
-            None => (None, None),
+        let new_count = old_start.and_then(|_| words.next()).and_then(|word| range(word, '+')?.1);
+        let heading = match old_start {
+            Some(_) => rest.split_once("@@").map_or("", |(_, heading)| heading),
+            None => rest,
         };
-        Some(Self { old_start, old_count: old_count.flatten(), new_start, new_count: new_count.flatten() })
+        Some(Self { old_start, old_count: old_count.flatten(), new_count, heading: bare_heading(heading) })
+    }
+}
+
+/// Takes away what stands around a heading: a second `@@`, or `...` in place of numbers.
+fn bare_heading(text: &str) -> Option<String> {
+    let mut text = text.trim();
+    loop {
+        let less = text.trim_matches('@').trim().trim_start_matches("...").trim();
+        if less == text {
+            return (!text.is_empty()).then(|| text.to_owned());
+        }
+        text = less;
     }
 }
 

@@ -1,0 +1,137 @@
+//! Puts a new file together: context as the file has it, added lines as the patch means them.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::compare::{Proofs, split_indent};
+use super::indent::{Indents, Shift, shifts};
+use super::place::Spot;
+use super::text::{Text, bare};
+use super::{Kind, Line};
+
+/// A placed hunk and its number within its file, from 1.
+pub(super) struct Placed {
+    pub(super) number: usize,
+    pub(super) spot: Spot,
+}
+
+/// Puts the new file together; the error names a hunk and says why.
+pub(super) fn assemble(text: &Text<'_>, placed: &[Placed], proofs: &Proofs) -> Result<Vec<u8>, (usize, String)> {
+    let mut edits = Edits::default();
+    let indents = indents(text, placed);
+    for Placed { number, spot } in placed {
+        let shifts = shifts_of(spot, text, &indents);
+        let identical = spot.is_identical(text);
+        for (line, at) in spot.walk() {
+            match line.kind {
+                Kind::Context => {}
+                Kind::Deleted => _ = edits.deleted.insert(at),
+                Kind::Added => {
+                    let mut bytes = added(line, &shifts, proofs)
+                        .map_err(|reason| (*number, format!("{reason} The line is `{}`.", line.text.trim())))?
+                        .into_bytes();
+                    if !identical {
+                        bytes.truncate(bare(&bytes).len());
+                        bytes.extend_from_slice(text.ending(at));
+                    } else {
+                        bytes.push(b'\n');
+                    }
+                    edits.added.entry(at).or_default().push(bytes);
+                }
+            }
+        }
+        if spot.end() == text.lines.len() && ends_unterminated(spot, text) {
+            edits.unterminated = Some(identical);
+        }
+    }
+    Ok(edits.make(text))
+}
+
+#[derive(Default)]
+struct Edits {
+    deleted: BTreeSet<usize>,
+    /// The lines to put before a line of the old file, with their endings.
+    added: BTreeMap<usize, Vec<Vec<u8>>>,
+    /// Whether the new file ends without a line feed, and then whether a carriage return before it is kept.
+    unterminated: Option<bool>,
+}
+
+impl Edits {
+    fn make(&self, text: &Text<'_>) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut put = |line: &[u8]| {
+            // The line that was the last of the old file may lack a line feed and not be the last any more.
+            if out.last().is_some_and(|last| *last != b'\n') {
+                out.extend_from_slice(text.ending(0));
+            }
+            out.extend_from_slice(line);
+        };
+        for at in 0..=text.lines.len() {
+            self.added.get(&at).into_iter().flatten().for_each(|line| put(line));
+            text.lines.get(at).filter(|_| !self.deleted.contains(&at)).into_iter().for_each(|line| put(line));
+        }
+        match self.unterminated {
+            Some(true) => out.truncate(out.len().saturating_sub(1)),
+            Some(false) => out.truncate(bare(&out).len()),
+            None => {}
+        }
+        out
+    }
+}
+
+/// What the hunks of a file prove about its indentation.
+fn indents(text: &Text<'_>, placed: &[Placed]) -> Indents {
+    let mut indents = Indents::new();
+    for Placed { spot, .. } in placed {
+        spot.prove(text, &mut Proofs::default(), &mut indents);
+    }
+    indents
+}
+
+/// Returns the shifts that explain a hunk's indentation: those that explain the whole file too, if there are any.
+fn shifts_of(spot: &Spot, text: &Text<'_>, all: &Indents) -> Vec<Shift> {
+    let mut own = Indents::new();
+    spot.prove(text, &mut Proofs::default(), &mut own);
+    let common = shifts(all);
+    if common.is_empty() { shifts(&own) } else { common }
+}
+
+/// Returns an added line as the file would have it.
+fn added(line: &Line, shifts: &[Shift], proofs: &Proofs) -> Result<String, String> {
+    let undone = proofs.undo(&line.text).ok_or(
+        "It adds a line with quotes or escapes that stand in the file in one place and are written otherwise in \
+         another, so it is not clear what is meant. Write them as the file does.",
+    )?;
+    if undone.trim().is_empty() || shifts.first() == Some(&Shift::Same) {
+        return Ok(undone.into_owned());
+    }
+    let (indent, _) = split_indent(&undone);
+    let rest = undone.get(indent.len()..).unwrap_or_default();
+    let mut wanted: Vec<Cow<'_, str>> =
+        shifts.iter().filter_map(|shift| shift.apply(indent)).map(Cow::Owned).collect();
+    wanted.dedup();
+    match wanted.as_slice() {
+        [one] => Ok(format!("{one}{rest}")),
+        _ => Err("It adds a line whose indentation cannot be told from the lines around it, because these are \
+                  indented otherwise than in the file. Indent the hunk as the file is."
+            .to_owned()),
+    }
+}
+
+/// Tells whether a hunk that reaches the end of the file, and ends with added lines, ends it without a line feed.
+///
+/// A patch that does not mark a missing line feed of the old file leaves it missing; one that marks a line feed as
+/// missing on both sides although it is there is wrong on both.
+fn ends_unterminated(spot: &Spot, text: &Text<'_>) -> bool {
+    let new = spot.walk().filter(|(line, _)| line.kind != Kind::Deleted).next_back();
+    let Some((last, _)) = new.filter(|(last, _)| last.kind == Kind::Added) else {
+        return false;
+    };
+    let marked = spot.old().next_back().is_some_and(|(old, _)| !old.newline);
+    match (marked, last.newline) {
+        (true, false) => !text.is_terminated(),
+        (false, false) => true,
+        (true, true) => false,
+        (false, true) => !text.is_terminated(),
+    }
+}

@@ -1,0 +1,205 @@
+//! Which of its places a hunk belongs to.
+//!
+//! A hunk with one place belongs there. Where there are several, something else than the hunk's lines must prove one
+//! of them: the number in its header, a number that is clearly nearer to one place than to any other, the heading
+//! after `@@`, or the order of the hunks that are placed already. What is not proven is rejected.
+
+use super::compare::{Likeness, Proofs, compare, key};
+use super::place::{Spot, filling, places};
+use super::text::{MOST_PLACES, Text, bare};
+use super::{Hunk, Kind, Line};
+
+/// Why a hunk has no place. Lines count from 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Misplaced {
+    /// Its old lines are not in the file.
+    Nowhere,
+    /// Its new lines stand here already.
+    Applied(usize),
+    /// Its old lines stand here and there, and nothing says which is meant.
+    Several(Vec<usize>),
+    /// It has no old lines.
+    NoContext,
+}
+
+/// How many times nearer to its number than any other a place must be.
+const CLEARLY: usize = 3;
+
+/// Chooses a place for every hunk of a file, or says for each why it has none.
+pub(super) fn choose(hunks: &[Hunk], text: &Text<'_>) -> Vec<Result<Spot, Misplaced>> {
+    let found: Vec<Result<Vec<Spot>, Misplaced>> = hunks.iter().map(|hunk| candidates(hunk, text)).collect();
+    let mut chosen: Vec<Option<usize>> = hunks.iter().zip(&found).map(|(hunk, found)| {
+        let spots = found.as_ref().map_or(&[][..], Vec::as_slice);
+        alone(spots).or_else(|| by_number(hunk, spots)).or_else(|| by_heading(hunk, spots, text))
+    }).collect();
+    by_order(&found, &mut chosen);
+    found
+        .into_iter()
+        .zip(chosen)
+        .map(|(found, chosen)| {
+            let mut spots = found?;
+            match chosen {
+                Some(chosen) => Ok(spots.swap_remove(chosen)),
+                None => Err(Misplaced::Several(spots.iter().map(Spot::start).collect())),
+            }
+        })
+        .collect()
+}
+
+fn candidates(hunk: &Hunk, text: &Text<'_>) -> Result<Vec<Spot>, Misplaced> {
+    let no_old = |lines: &Vec<Line>| lines.iter().all(|line| line.kind == Kind::Added);
+    if hunk.readings.iter().all(no_old) {
+        return if text.lines.is_empty() { Ok(vec![filling(hunk)]) } else { Err(Misplaced::NoContext) };
+    }
+    let mut spots = places(hunk, text);
+    if spots.is_empty() {
+        return Err(standing_already(hunk, text).map_or(Misplaced::Nowhere, Misplaced::Applied));
+    }
+    let first = spots.first().map_or(0, Spot::start);
+    spots.retain(|spot| !is_applied(hunk, spot, text));
+    if spots.is_empty() { Err(Misplaced::Applied(first)) } else { Ok(spots) }
+}
+
+fn alone(spots: &[Spot]) -> Option<usize> {
+    (spots.len() == 1).then_some(0)
+}
+
+/// Chooses the place at the number in the header, or one that is clearly nearer to it than all others.
+fn by_number(hunk: &Hunk, spots: &[Spot]) -> Option<usize> {
+    if spots.len() > MOST_PLACES {
+        return None;
+    }
+    let number = hunk.numbered()?;
+    let mut distances: Vec<(usize, usize)> =
+        (0..).zip(spots).map(|(at, spot)| (spot.start().abs_diff(number + spot.lead), at)).collect();
+    distances.sort_unstable();
+    match distances.as_slice() {
+        [(0, at), ..] => Some(*at),
+        [(near, at), (far, _), ..] if near * CLEARLY < *far => Some(*at),
+        _ => None,
+    }
+}
+
+/// Chooses the one place that stands below the heading, with no other line like a heading between.
+fn by_heading(hunk: &Hunk, spots: &[Spot], text: &Text<'_>) -> Option<usize> {
+    let heading = hunk.heading.as_deref().filter(|heading| !heading.is_empty())?;
+    if spots.len() > MOST_PLACES {
+        return None;
+    }
+    let wanted = key(heading);
+    let heads: Vec<usize> =
+        (0..text.lines.len()).filter(|at| text.line(*at).is_some_and(|line| key(line).starts_with(&wanted))).collect();
+    let below = |spot: &Spot| {
+        let head = heads.partition_point(|head| *head < spot.start()).checked_sub(1).and_then(|at| heads.get(at))?;
+        let depth = indent(text, *head);
+        let other = |at: usize| indent(text, at).is_some_and(|other| Some(other) <= depth) && is_heading(text, at);
+        (!(head + 1..spot.start()).any(other)).then_some(())
+    };
+    let mut under = (0..).zip(spots).filter(|(_, spot)| below(spot).is_some());
+    match (under.next(), under.next()) {
+        (Some((at, _)), None) => Some(at),
+        _ => None,
+    }
+}
+
+/// The width of a line's indentation; `None` for a blank line.
+fn indent(text: &Text<'_>, at: usize) -> Option<usize> {
+    let line = text.line(at)?;
+    let rest = line.trim_start();
+    (!rest.is_empty()).then_some(line.len() - rest.len())
+}
+
+/// Tells whether git would take a line for a heading: it starts with a letter, `_` or `$`.
+fn is_heading(text: &Text<'_>, at: usize) -> bool {
+    let first = text.line(at).and_then(|line| line.trim_start().chars().next());
+    first.is_some_and(|first| first.is_alphabetic() || matches!(first, '_' | '$'))
+}
+
+/// Chooses the one place that lies between the hunks before and after, if all that are placed come in their order.
+fn by_order(found: &[Result<Vec<Spot>, Misplaced>], chosen: &mut [Option<usize>]) {
+    loop {
+        let placed: Vec<Option<&Spot>> = found
+            .iter()
+            .zip(chosen.iter())
+            .map(|(found, chosen)| found.as_ref().ok()?.get((*chosen)?))
+            .collect();
+        let starts: Vec<usize> = placed.iter().flatten().map(|spot| spot.start()).collect();
+        if !starts.is_sorted() {
+            return;
+        }
+        let next = (0..found.len()).find_map(|at| {
+            let spots = found.get(at)?.as_ref().ok().filter(|_| placed.get(at).is_some_and(Option::is_none))?;
+            let above = placed.get(..at)?.iter().flatten().next_back();
+            let below = placed.get(at + 1..)?.iter().flatten().next();
+            if above.is_none() && below.is_none() || spots.len() > MOST_PLACES {
+                return None;
+            }
+            let between = |spot: &Spot| {
+                above.is_none_or(|above| spot.start() > above.start() && spot.end() > above.end())
+                    && below.is_none_or(|below| spot.start() < below.start() && spot.end() < below.end())
+            };
+            let mut fitting = (0..).zip(spots).filter(|(_, spot)| between(spot));
+            match (fitting.next(), fitting.next()) {
+                (Some((spot, _)), None) => Some((at, spot)),
+                _ => None,
+            }
+        });
+        match next {
+            Some((at, spot)) => chosen[at] = Some(spot),
+            None => return,
+        }
+    }
+}
+
+/// Tells whether what a hunk does at a place is done there already.
+///
+/// A hunk that only adds lines and ends with them still finds its old lines when it is applied for the second time,
+/// and so does one that starts with them:
+///
+/// ```text
+///  hunk    file
+///   a       a      the old side, `a`, is there; but so is the new side, `a b`
+///  +b       b
+/// ```
+///
+/// An empty line that is added beside another proves nothing; then only a number that is off by just that much does.
+/// And a hunk that changes whitespace finds its old lines, but for whitespace, in what it made of them.
+fn is_applied(hunk: &Hunk, spot: &Spot, text: &Text<'_>) -> bool {
+    let new = || spot.walk().map(|(line, _)| line).filter(|line| line.kind != Kind::Deleted);
+    let added = |line: &&Line| line.kind == Kind::Added;
+    if spot.fit.likeness > Likeness::Exact && new().any(|line| added(&line)) {
+        let likeness = |(line, at): (&Line, usize)| {
+            Some(compare(&line.text, text.line(at)?, &mut Proofs::default())?.likeness)
+        };
+        let stands: Option<Vec<Likeness>> = new().zip(spot.start()..).map(likeness).collect();
+        if stands.and_then(|stands| stands.into_iter().max()).is_some_and(|worst| worst < spot.fit.likeness) {
+            return true;
+        }
+    }
+    if spot.lines.iter().any(|line| line.kind == Kind::Deleted) {
+        return false;
+    }
+    let after: Vec<&Line> = new().collect::<Vec<_>>().into_iter().rev().take_while(added).collect();
+    let before: Vec<&Line> = new().take_while(added).collect();
+    let stands = |line: &Line, at: usize| match text.line(at) {
+        Some(real) if spot.fit.likeness == Likeness::Exact => bare(line.text.as_bytes()) == real.as_bytes(),
+        Some(real) => key(&line.text) == key(real),
+        None => false,
+    };
+    let above = spot.start().checked_sub(before.len());
+    let follows = !after.is_empty() && after.iter().rev().zip(spot.end()..).all(|(line, at)| stands(line, at));
+    let precedes = !before.is_empty()
+        && above.is_some_and(|from| before.iter().zip(from..).all(|(line, at)| stands(line, at)));
+    if new().filter(added).all(|line| line.text.trim().is_empty()) {
+        return precedes && hunk.numbered().is_some_and(|number| Some(number + spot.lead) == above);
+    }
+    follows || precedes
+}
+
+/// Finds where the new side of a hunk stands that has lost its old side.
+fn standing_already(hunk: &Hunk, text: &Text<'_>) -> Option<usize> {
+    let new: Option<Vec<usize>> = hunk.new_lines().map(|line| text.index().number(&line.text)).collect();
+    let changes = hunk.lines().iter().any(|line| line.kind == Kind::Added);
+    let new = new.filter(|new| changes && !new.is_empty())?;
+    text.index().runs(&new).first().copied()
+}
