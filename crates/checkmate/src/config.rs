@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use checkmate_machine::command::CommandLine;
 use checkmate_machine::ids::Role;
 use checkmate_machine::prompt;
-use checkmate_machine::spec::{LandPolicy, Policy, PromptText, ReviewMode, Strictness};
+use checkmate_machine::spec::{LandPolicy, PatchForm, Policy, PromptText, ReviewMode, Strictness};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
@@ -250,6 +250,7 @@ impl Config {
             review_mode: self.review_mode,
             review_on_test_pass: self.review_on_test_pass,
             strictness: self.review_strictness,
+            patch_form: PatchForm::default(),
             moderator: self.moderator.is_some(),
             context_summary_threshold: self.context_summary_threshold,
             allow_paths: self.allow_paths.clone(),

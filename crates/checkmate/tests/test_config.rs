@@ -109,5 +109,5 @@ fn a_prompt_file_of_the_workspace_replaces_the_shipped_one() {
     let asked = environment.asked();
     assert_eq!(asked[0].system.trim(), "You write shell in the style of this house.");
     assert!(asked[0].version.starts_with("builder@file:"), "{}", asked[0].version);
-    assert!(asked[1].version.starts_with("reviewer@1+balanced@"), "{}", asked[1].version);
+    assert!(asked[1].version.starts_with("reviewer@2+balanced@2"), "{}", asked[1].version);
 }

@@ -359,6 +359,7 @@ fn defaults() {
             review_mode: ReviewMode::Always,
             review_on_test_pass: true,
             strictness: Strictness::Balanced,
+            patch_form: PatchForm::default(),
             moderator: false,
             context_summary_threshold: 2000,
             allow_paths: vec![],
