@@ -167,7 +167,7 @@ pub struct Prompt {
     pub user: String,
     /// The form of the reply.
     pub shape: Shape,
-    /// Names the prompt file and its version, such as `builder@1`.
+    /// Names the prompt file and its version, such as `builder@2`.
     pub version: String,
 }
 

@@ -15,7 +15,7 @@ use crate::evidence::Receipt;
 use crate::finding::Findings;
 use crate::record::{Dispute, ExtraTest, TurnRecord};
 use crate::reply::{BuilderReply, Review, Shape};
-use crate::spec::{Product, PromptText, Spec, Strictness};
+use crate::spec::{PatchForm, Product, PromptText, Spec, Strictness};
 
 pub use self::map::{languages, named_paths};
 pub use self::sections::{history, is_about, receipt, refusal, turn_end};
@@ -56,8 +56,11 @@ pub(crate) struct State<'a> {
 }
 
 /// The prompt files that come with the program, by name.
-const SHIPPED: [(&str, &str); 9] = [
+const SHIPPED: [(&str, &str); 12] = [
     ("builder", include_str!("../prompts/builder.md")),
+    ("diff", include_str!("../prompts/forms/diff.md")),
+    ("search_replace", include_str!("../prompts/forms/search_replace.md")),
+    ("whole_file", include_str!("../prompts/forms/whole_file.md")),
     ("reviewer", include_str!("../prompts/reviewer.md")),
     ("moderator", include_str!("../prompts/moderator.md")),
     ("arbiter_test", include_str!("../prompts/arbiter_test.md")),
@@ -69,7 +72,10 @@ const SHIPPED: [(&str, &str); 9] = [
 ];
 
 /// The version of the shipped prompts; it is raised with every change to one of them.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+
+/// Where a prompt file wants the text about the form of patches. A file without it says itself what it wants.
+pub const FORM_MARK: &str = "{{patch_form}}";
 
 /// Returns the shipped prompts by name; a workspace may replace any of them.
 pub fn shipped() -> BTreeMap<String, PromptText> {
@@ -103,7 +109,37 @@ pub(crate) fn build(state: &State<'_>, purpose: Purpose) -> Prompt {
         system = format!("{}\n\n{level}", system.trim_end());
         version = format!("{version}+{level_version}");
     }
+    if let Some(form) = patch_form(state.spec, purpose) {
+        let (text, form_version) = prompt_file(state.spec, form.name());
+        system = system.replace(FORM_MARK, text.trim_end());
+        version = format!("{version}+{form_version}");
+    }
     Prompt { system, user: sections::user(state, purpose), shape, version }
+}
+
+/// Returns the form in which a purpose asks for a patch; `None` if it asks for none, or if its file names a form itself.
+fn patch_form(spec: &Spec, purpose: Purpose) -> Option<PatchForm> {
+    let name = match purpose {
+        Purpose::Build => "builder",
+        Purpose::ArbiterTest => "arbiter_test",
+        Purpose::ConfirmTest | Purpose::Review | Purpose::Moderate | Purpose::Summarise => return None,
+    };
+    prompt_file(spec, name).0.contains(FORM_MARK).then_some(spec.policy.patch_form)
+}
+
+/// Says in words what a patch is that a correction asks for.
+///
+/// A prompt file that names a form itself most likely wants a diff, as all did before there was a choice.
+pub(crate) fn wanted_patch(spec: &Spec, purpose: Purpose) -> &'static str {
+    in_words(patch_form(spec, purpose).unwrap_or_default())
+}
+
+fn in_words(form: PatchForm) -> &'static str {
+    match form {
+        PatchForm::Diff => "a unified diff",
+        PatchForm::SearchReplace => "a set of SEARCH/REPLACE blocks",
+        PatchForm::WholeFile => "a list of whole files",
+    }
 }
 
 fn strictness(level: Strictness) -> &'static str {
@@ -118,3 +154,6 @@ fn prompt_file(spec: &Spec, name: &str) -> (String, String) {
     let file = spec.prompts.get(name).cloned().or_else(|| shipped().remove(name));
     file.map_or_else(|| (String::new(), name.to_owned()), |file| (file.text, file.version))
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,7 +55,7 @@ pub struct BuilderReply {
     pub files_needed: Vec<String>,
     /// What it did, step by step.
     pub plan: Vec<String>,
-    /// A unified diff; empty when there is none.
+    /// A patch in a form that [`crate::patch`] reads; empty when there is none.
     pub patch: String,
     /// The tests it wrote, in words.
     pub tests: Vec<String>,

@@ -94,6 +94,9 @@ pub struct Policy {
     pub review_on_test_pass: bool,
     /// Which findings may block.
     pub strictness: Strictness,
+    /// The form that the builder is asked for; journals from before there was a choice asked for diffs.
+    #[serde(default)]
+    pub patch_form: PatchForm,
     /// Whether there is a moderator.
     pub moderator: bool,
     /// Estimated tokens of history above which the maker's model summarises it.
@@ -134,6 +137,32 @@ pub enum Strictness {
     Strict,
 }
 
+/// The forms in which a builder may write a patch.
+///
+/// A prompt asks for one of them; all of them are understood, whatever was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PatchForm {
+    /// A unified diff.
+    #[default]
+    Diff,
+    /// Blocks with lines of the file and the lines that take their place.
+    SearchReplace,
+    /// Every changed file with all its lines.
+    WholeFile,
+}
+
+impl PatchForm {
+    /// Returns its name, as the configuration has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            PatchForm::Diff => "diff",
+            PatchForm::SearchReplace => "search_replace",
+            PatchForm::WholeFile => "whole_file",
+        }
+    }
+}
+
 /// What happens to an approved change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -159,7 +188,7 @@ impl LandPolicy {
 /// A prompt file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptText {
-    /// Its name and version, such as `builder@1`, or `builder@file:sha256` of a workspace's own file.
+    /// Its name and version, such as `builder@2`, or `builder@file:sha256` of a workspace's own file.
     pub version: String,
     /// Its text.
     pub text: String,

@@ -3,7 +3,7 @@
 use checkmate_machine::command::CommandLine;
 use checkmate_machine::evidence::{Ended, Output, Receipt, TestReport};
 use checkmate_machine::ids::TreeId;
-use checkmate_machine::spec::{LandPolicy, Policy, ReviewMode, Strictness};
+use checkmate_machine::spec::{LandPolicy, PatchForm, Policy, ReviewMode, Strictness};
 use checkmate_machine::verdict::{Case, Decision, ReviewState, judge};
 use fastrand::Rng;
 
@@ -35,6 +35,7 @@ fn an_approval_has_a_passing_receipt_of_its_own_tree() {
         review_mode: ReviewMode::Always,
         review_on_test_pass: true,
         strictness: Strictness::Balanced,
+        patch_form: PatchForm::default(),
         moderator: false,
         context_summary_threshold: 1,
         allow_paths: Vec::new(),

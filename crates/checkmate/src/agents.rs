@@ -22,6 +22,7 @@ use std::time::Duration;
 use checkmate_machine::effect::Call;
 use checkmate_machine::event::{Called, Failure, FailureKind, Usage};
 use checkmate_machine::ids::Role;
+use checkmate_machine::spec::PatchForm;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::time::Instant;
@@ -342,16 +343,21 @@ fn innermost(error: &dyn std::error::Error) -> String {
     error.to_string()
 }
 
-/// Returns every provider's name, key variable and usual address, for the documentation.
+/// Returns the form of patches that a provider's models write best.
+pub fn patch_form(provider: &str) -> PatchForm {
+    table::patch_form(provider)
+}
+
+/// Returns every provider's name, key variable, usual address and form of patches, for the documentation.
 #[cfg(test)]
-pub(crate) fn providers() -> impl Iterator<Item = (&'static str, Option<&'static str>, Option<&'static str>)>
-{
+pub(crate) fn providers()
+-> impl Iterator<Item = (&'static str, Option<&'static str>, Option<&'static str>, PatchForm)> {
     table::ROWS.into_iter().map(|row| {
         let variable = match row.key {
             table::Key::Variable { name, .. } => Some(name),
             table::Key::Optional => None,
         };
-        (row.name, variable, row.base_url)
+        (row.name, variable, row.base_url, row.patch_form)
     })
 }
 

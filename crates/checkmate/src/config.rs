@@ -20,10 +20,12 @@ use std::path::{Path, PathBuf};
 use checkmate_machine::command::CommandLine;
 use checkmate_machine::ids::Role;
 use checkmate_machine::prompt;
-use checkmate_machine::spec::{LandPolicy, Policy, PromptText, ReviewMode, Strictness};
+use checkmate_machine::spec::{LandPolicy, PatchForm, Policy, PromptText, ReviewMode, Strictness};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
+
+use crate::agents;
 
 pub use self::schema::schema;
 pub use self::shape::Problem;
@@ -91,6 +93,8 @@ pub struct RoleSettings {
     pub temperature: Option<f64>,
     /// How many seconds one request may take.
     pub time_limit_s: u32,
+    /// The form in which the builder is asked for patches, where the file says it; see [`Config::patch_form`].
+    pub patch_form: Option<PatchForm>,
     /// What tokens cost, where the file says it.
     pub price: Option<Price>,
 }
@@ -250,6 +254,7 @@ impl Config {
             review_mode: self.review_mode,
             review_on_test_pass: self.review_on_test_pass,
             strictness: self.review_strictness,
+            patch_form: self.patch_form(),
             moderator: self.moderator.is_some(),
             context_summary_threshold: self.context_summary_threshold,
             allow_paths: self.allow_paths.clone(),
@@ -258,6 +263,11 @@ impl Config {
             interactive,
             land: land.or(self.land).unwrap_or(usual),
         }
+    }
+
+    /// Returns the form in which the builder is asked for patches: the file's, or what suits its provider's models.
+    pub fn patch_form(&self) -> PatchForm {
+        self.builder.patch_form.unwrap_or_else(|| agents::patch_form(&self.builder.provider))
     }
 
     /// Returns the prompt of each purpose: the shipped ones, replaced where the file names another.

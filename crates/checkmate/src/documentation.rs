@@ -16,7 +16,7 @@ use checkmate_machine::outcome::Outcome;
 use checkmate_machine::prompt;
 use checkmate_machine::reply::Shape;
 use checkmate_machine::run::{PlannedTask, Run};
-use checkmate_machine::spec::{LandPolicy, Policy, Product, ReviewMode, Spec, Strictness, Task};
+use checkmate_machine::spec::{LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task};
 
 use crate::agents::{AgentSettings, Agents, Script};
 use crate::config::ConfigError;
@@ -299,6 +299,7 @@ fn spec() -> Spec {
         review_mode: ReviewMode::Always,
         review_on_test_pass: true,
         strictness: Strictness::Balanced,
+        patch_form: PatchForm::default(),
         moderator: false,
         context_summary_threshold: 2000,
         allow_paths: Vec::new(),

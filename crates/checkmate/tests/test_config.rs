@@ -78,6 +78,11 @@ fn mistakes_are_named_with_what_would_be_right() {
     for (keys, code, parts) in [
         (json!({"review_mod": "always"}), 0, &["warning: ", "`review_mod`", "review_mode"][..]),
         (json!({"review_mode": "some"}), 1, &["`review_mode` must be", "\"always\"", "\"final_only\""]),
+        (
+            json!({"builder": {"patch_form": "udiff"}}),
+            1,
+            &["`builder.patch_form` must be", "\"diff\", \"search_replace\" or \"whole_file\""],
+        ),
         (json!({"max_iterations": "3"}), 1, &["`max_iterations` must be a whole number"]),
         (json!({"enable_moderator": true}), 1, &["`moderator_provider`", "`moderator_model`"]),
         (json!({"test_command": null}), 1, &["`test_command` is missing"]),
@@ -109,5 +114,66 @@ fn a_prompt_file_of_the_workspace_replaces_the_shipped_one() {
     let asked = environment.asked();
     assert_eq!(asked[0].system.trim(), "You write shell in the style of this house.");
     assert!(asked[0].version.starts_with("builder@file:"), "{}", asked[0].version);
-    assert!(asked[1].version.starts_with("reviewer@1+balanced@"), "{}", asked[1].version);
+    assert_has_not(&asked[0].user, &["Its `patch` is"]);
+    assert!(asked[1].version.starts_with("reviewer@2+balanced@2"), "{}", asked[1].version);
+}
+
+#[test]
+fn the_builder_is_asked_for_the_form_that_the_configuration_names() {
+    let environment = TestEnvironment::new();
+    environment.config(json!({"builder": {"patch_form": "search_replace"}}));
+    environment.cycle(&Script::approved()).ended(0);
+    assert_eq!(environment.journal()[0]["tasks"][0]["spec"]["policy"]["patch_form"], "search_replace");
+    let asked = environment.asked();
+    assert_eq!(asked[0].version, "builder@2+search_replace@2");
+    assert_has(&asked[0].system, &["\n<<<<<<< SEARCH\n", "\n=======\n", "\n>>>>>>> REPLACE\n"]);
+    assert_has_not(&asked[0].system, &["@@ ... @@", "<file path=", "{{"]);
+    assert_has(&asked[0].user, &["Its `patch` is a set of SEARCH/REPLACE blocks."]);
+    assert_has_not(&asked[1].system, &["SEARCH"]);
+}
+
+#[test]
+fn without_the_key_the_form_is_the_one_that_suits_the_provider() {
+    for (provider, version) in [
+        ("openai", "builder@2+diff@2"),
+        ("anthropic", "builder@2+search_replace@2"),
+        ("ollama", "builder@2+whole_file@2"),
+    ] {
+        let environment = TestEnvironment::new();
+        environment.config(json!({"builder_provider": provider, "builder_model": "m"}));
+        environment.cycle(&Script::approved()).ended(0);
+        assert_eq!(environment.asked()[0].version, version);
+    }
+}
+
+#[test]
+fn a_prompt_file_of_the_workspace_says_where_the_form_is_explained() {
+    let environment = TestEnvironment::new();
+    environment.write("prompts/builder.md", "You write shell.\n\n{{patch_form}}\n\nNo more.\n");
+    environment.write("prompts/blocks.md", "Write blocks as we do in this house.\n");
+    let prompts = json!({"builder": "prompts/builder.md", "search_replace": "prompts/blocks.md"});
+    environment.config(json!({"prompts": prompts, "builder": {"patch_form": "search_replace"}}));
+    let output = environment.cycle(&Script::approved());
+    assert_has_not(output.ended(0), &["warning"]);
+    let asked = environment.asked();
+    assert_eq!(asked[0].system, "You write shell.\n\nWrite blocks as we do in this house.\n\nNo more.\n");
+    assert!(asked[0].version.contains("+search_replace@file:"), "{}", asked[0].version);
+}
+
+#[test]
+fn config_check_says_which_form_is_asked_for() {
+    for (form, expected, from) in [(None, "whole_file", "default"), (Some("diff"), "diff", "file")] {
+        let environment = TestEnvironment::new();
+        let mut builder = json!({"provider": "local", "model": "m", "base_url": "http://localhost:1/v1"});
+        let reviewer = builder.clone();
+        if let Some(form) = form {
+            builder["patch_form"] = form.into();
+        }
+        environment.config(json!({"builder": builder, "reviewer": reviewer}));
+        let output = environment.run(&["config", "check"]);
+        output.ended(0);
+        let line = output.stdout.lines().find(|line| line.starts_with("builder.patch_form ")).unwrap();
+        assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["builder.patch_form", expected, from]);
+        assert_has(&output.stdout, &["The builder is asked for "]);
+    }
 }

@@ -14,6 +14,7 @@ use crate::gate::paths::Allowlist;
 use crate::ids::Role;
 use crate::notice::{ArbiterIssue, ArbiterOutcome, ArbiterResult, IssueText, Notice};
 use crate::patch;
+use crate::prompt;
 use crate::record::{Dispute, TurnEnd};
 use crate::reply::{Problem, Reply, Shape};
 
@@ -98,8 +99,10 @@ impl Cycle {
             return;
         };
         if reply.patch.trim().is_empty() {
-            let problem =
-                Problem("`patch` is empty; send the test as a unified diff that adds a new file.".into());
+            let problem = Problem(format!(
+                "`patch` is empty; send the test as {} that adds a new file.",
+                prompt::wanted_patch(&self.spec, Purpose::ArbiterTest)
+            ));
             return self.send_back(Role::Builder, &called.text, vec![problem], again);
         }
         if let Some(reason) = self.touches_more_than_new_files(&reply.patch) {

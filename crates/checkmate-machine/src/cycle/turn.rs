@@ -201,11 +201,11 @@ impl Cycle {
         if reply.patch.trim().is_empty() || (repeated.is_some() && justified) {
             // Answers without a new change: the candidate stands, and the checker weighs the answers.
             let Some(evidence) = self.evidence.clone() else {
-                let problem = Problem(
+                let problem = Problem(format!(
                     "`patch` is empty or the same as before, and there is no green candidate that it could stand for; \
-                     send a unified diff."
-                        .into(),
-                );
+                     send {}.",
+                    prompt::wanted_patch(&self.spec, Purpose::Build)
+                ));
                 return self.send_back(Role::Builder, &called.text, vec![problem], Self::ask_builder);
             };
             self.reply = Some(reply);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::{State, map};
+use super::{State, in_words, map, patch_form};
 use crate::effect::{self, Purpose};
 use crate::event::FileText;
 use crate::evidence::{self, Ended, Receipt, Signal};
@@ -323,10 +323,18 @@ fn builder(text: &mut String, state: &State<'_>) {
     }
     files(text, state.shown);
     diagnostics(text, state);
+    // Said here too: the change so far is shown as a diff, and what was seen last is imitated.
+    let patch = patch_form(state.spec, Purpose::Build).map_or_else(String::new, |form| {
+        let form = in_words(form);
+        format!(" Its `patch` is {form}.")
+    });
     section(
         text,
         "NOW",
-        &format!("Turn {} of {}. Reply with the JSON object.", state.turn, state.spec.policy.max_iterations),
+        &format!(
+            "Turn {} of {}. Reply with the JSON object.{patch}",
+            state.turn, state.spec.policy.max_iterations
+        ),
     );
 }
 

@@ -15,7 +15,7 @@ use checkmate_machine::ids::{CommitId, TreeId};
 use checkmate_machine::notice::Notice;
 use checkmate_machine::outcome::Outcome;
 use checkmate_machine::patch;
-use checkmate_machine::spec::{LandPolicy, Policy, Product, ReviewMode, Spec, Strictness, Task};
+use checkmate_machine::spec::{LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task};
 use serde_json::{Value, json};
 
 /// Returns the trace of a script, and what its prompts should have held.
@@ -225,6 +225,7 @@ fn spec(lines: &[String]) -> Spec {
         review_mode: ReviewMode::Always,
         review_on_test_pass: true,
         strictness: Strictness::Balanced,
+        patch_form: PatchForm::default(),
         moderator: false,
         context_summary_threshold: 2000,
         allow_paths: Vec::new(),
@@ -241,6 +242,7 @@ fn spec(lines: &[String]) -> Spec {
             "review_mode" => policy.review_mode = serde_json::from_value(quoted).unwrap(),
             "review_on_test_pass" => policy.review_on_test_pass = value == "true",
             "strictness" => policy.strictness = serde_json::from_value(quoted).unwrap(),
+            "patch_form" => policy.patch_form = serde_json::from_value(quoted).unwrap(),
             "moderator" => policy.moderator = true,
             "context_summary_threshold" => policy.context_summary_threshold = value.parse().unwrap(),
             "allow_path" => policy.allow_paths.push(value.into()),

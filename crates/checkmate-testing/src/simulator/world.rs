@@ -11,7 +11,7 @@ use checkmate_machine::outcome::{Outcome, StoppedBy};
 use checkmate_machine::prompt;
 use checkmate_machine::run::{PlannedTask, Run};
 use checkmate_machine::schedule::Standing;
-use checkmate_machine::spec::{LandPolicy, Policy, Product, ReviewMode, Spec, Strictness, Task};
+use checkmate_machine::spec::{LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task};
 use fastrand::Rng;
 
 use super::agents::Agents;
@@ -387,6 +387,7 @@ fn spec(rng: &mut Rng) -> Spec {
             strictness: *rng
                 .choice(&[Strictness::Lenient, Strictness::Balanced, Strictness::Strict])
                 .unwrap_or(&Strictness::Balanced),
+            patch_form: PatchForm::default(),
             moderator: rng.bool(),
             context_summary_threshold: *rng.choice(&[1, 200, 2000]).unwrap_or(&2000),
             allow_paths: if one_in(rng, 4) { vec!["src/**".into(), "tests/**".into()] } else { Vec::new() },

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use checkmate_machine::spec::{LandPolicy, ReviewMode, Strictness};
+use checkmate_machine::spec::{LandPolicy, PatchForm, ReviewMode, Strictness};
 use clap::Subcommand;
 
 use super::{Place, print};
@@ -36,8 +36,13 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     let Loaded { mut config, warnings, set } = Config::load_for(&path, root, AgentKind::Live)?;
     config.use_environment(&|name| std::env::var(name).ok());
     let mut text = String::new();
+    // Only whole keys of the file are in `set`; this one is in an object, where its absence can be seen.
+    let form = config.builder.patch_form.map(|_| "builder.patch_form");
     for (keys, value) in values(&config) {
-        let from = if keys.iter().any(|key| set.contains(*key)) { "file" } else { "default" };
+        let from = match keys.iter().any(|key| set.contains(*key) || form == Some(*key)) {
+            true => "file",
+            false => "default",
+        };
         let name = keys.first().copied().unwrap_or_default();
         text.push_str(&format!("{name:<26} {value:<44} {from}\n"));
     }
@@ -80,6 +85,7 @@ fn values(config: &Config) -> Vec<(Vec<&'static str>, String)> {
     let moderator = config.moderator.as_ref().map_or_else(|| "none".to_owned(), role);
     vec![
         (vec!["builder", "builder_provider", "builder_model"], role(&config.builder)),
+        (vec!["builder.patch_form"], config.patch_form().name().into()),
         (vec!["reviewer", "reviewer_provider", "reviewer_model"], role(&config.reviewer)),
         (vec!["moderator", "enable_moderator", "moderator_provider"], moderator),
         (vec!["test_command"], config.test_command.text.clone()),
@@ -137,9 +143,20 @@ fn consequences(config: &Config) -> Vec<String> {
     } else {
         "The test command is started directly, without a shell."
     };
+    let form = match config.patch_form() {
+        PatchForm::Diff => {
+            "The builder is asked for unified diffs; other forms of patches are understood too."
+        }
+        PatchForm::SearchReplace => {
+            "The builder is asked for SEARCH/REPLACE blocks; other forms of patches are understood too."
+        }
+        PatchForm::WholeFile => {
+            "The builder is asked for whole files; other forms of patches are understood too, and needed for long files."
+        }
+    };
     let moderator = match &config.moderator {
         Some(_) => "The moderator decides when builder and reviewer go in circles or the turns are used up.",
         None => "Without a moderator, a circle or the turn limit ends the run for a person to decide.",
     };
-    vec![review.into(), strictness.into(), test.into(), moderator.into()]
+    vec![form.into(), review.into(), strictness.into(), test.into(), moderator.into()]
 }

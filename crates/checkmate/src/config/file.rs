@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use checkmate_machine::prompt;
-use checkmate_machine::spec::{LandPolicy, ReviewMode, Strictness};
+use checkmate_machine::spec::{LandPolicy, PatchForm, ReviewMode, Strictness};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -126,6 +126,10 @@ pub(super) struct RoleFile {
     /// How many seconds one request may take.
     #[schemars(range(min = 1, max = 86_400))]
     pub(super) time_limit_s: Option<u32>,
+    /// The form in which the builder is asked for patches; what suits the provider's models if not set.
+    #[serde(default)]
+    #[schemars(schema_with = "patch_forms")]
+    pub(super) patch_form: Option<PatchForm>,
     /// What tokens cost.
     pub(super) price: Option<PriceFile>,
 }
@@ -248,6 +252,14 @@ fn landings(_: &mut SchemaGenerator) -> Schema {
         (LandPolicy::Apply, "It goes into the working tree, uncommitted."),
         (LandPolicy::Commit, "It is committed."),
         (LandPolicy::Ask, "A person is asked; where there is none, it waits for `checkmate land`."),
+    ])
+}
+
+fn patch_forms(_: &mut SchemaGenerator) -> Schema {
+    choices(&[
+        (PatchForm::Diff, "A unified diff."),
+        (PatchForm::SearchReplace, "Blocks with lines of the file and the lines that take their place."),
+        (PatchForm::WholeFile, "Every changed file with all its lines."),
     ])
 }
 

@@ -196,15 +196,16 @@ fn weight(severity: Severity, category: Option<Category>, strictness: Strictness
 }
 
 fn providers() -> String {
-    let mut text = String::from("| provider | key variable | default address |\n|---|---|---|\n");
-    for (name, variable, address) in agents::providers() {
+    let mut text =
+        String::from("| provider | key variable | default address | `patch_form` |\n|---|---|---|---|\n");
+    for (name, variable, address, form) in agents::providers() {
         let variable = variable.map_or("none needed".to_owned(), |variable| format!("`{variable}`"));
         let address = match (name, address) {
             (_, Some(address)) => format!("`{address}`"),
             ("replay", None) => "none: replies come from `--replay FILE`".into(),
             (_, None) => "none: set `base_url`".into(),
         };
-        writeln!(text, "| `{name}` | {variable} | {address} |").unwrap();
+        writeln!(text, "| `{name}` | {variable} | {address} | `{}` |", form.name()).unwrap();
     }
     text
 }

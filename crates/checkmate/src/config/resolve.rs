@@ -1,12 +1,13 @@
 //! The rules that need more than one value, or more than its shape.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use checkmate_machine::command::CommandLine;
 use checkmate_machine::gate::paths::{Allowlist, check_path};
 use checkmate_machine::ids::Role;
 use checkmate_machine::prompt;
-use checkmate_machine::spec::ReviewMode;
+use checkmate_machine::spec::{PromptText, ReviewMode};
 
 use super::file::{Examiner, File, Limited, PriceFile, RoleFile};
 use super::shape::{Findings, Problem};
@@ -35,12 +36,23 @@ pub(super) fn resolve(file: File, findings: &mut Findings, root: &Path, kind: Ag
         let read = read.map_err(|error| resolver.error("prompts", format!("`prompts.{name}`: {error}")));
         Some((name.clone(), read.ok()?))
     });
-    let prompt_files = prompt_files.collect();
+    let prompt_files: BTreeMap<String, PromptText> = prompt_files.collect();
     let builder = resolver.role(Role::Builder, file.builder_provider, file.builder_model, file.builder);
     let reviewer = resolver.role(Role::Reviewer, file.reviewer_provider, file.reviewer_model, file.reviewer);
     let moderator = file.enable_moderator.then(|| {
         resolver.role(Role::Moderator, file.moderator_provider, file.moderator_model, file.moderator)
     });
+    let own = prompt_files.get("builder").filter(|prompt| !prompt.text.contains(prompt::FORM_MARK));
+    if own.is_some() && builder.patch_form.is_some() {
+        resolver.warn(
+            "builder",
+            format!(
+                "`builder.patch_form` has no effect, because the file of `prompts.builder` has no `{}` in it. Write that \
+                 where the form is to be explained.",
+                prompt::FORM_MARK
+            ),
+        );
+    }
     Config {
         builder,
         reviewer,
@@ -161,6 +173,12 @@ impl Resolver<'_> {
         let model = self.either(&flat[1], model, &format!("{role}.model"), object.model);
         self.required(role, &flat, [&provider, &model]);
         let object_key = role.name();
+        if role != Role::Builder && object.patch_form.is_some() {
+            self.warn(
+                object_key,
+                format!("`{role}.patch_form` has no effect: only the builder writes patches."),
+            );
+        }
         if let Some(url) = &object.base_url {
             self.base_url(object_key, url);
         }
@@ -175,6 +193,7 @@ impl Resolver<'_> {
             max_output_tokens: object.max_output_tokens,
             temperature: object.temperature,
             time_limit_s: object.time_limit_s.unwrap_or(self.time_limit_s),
+            patch_form: object.patch_form,
             price: object.price.as_ref().map(price),
         }
     }

@@ -75,6 +75,10 @@ fn bad_values_are_named_with_what_is_allowed() {
             r#""builder": {"temperature": 3}"#,
             "f:1:29: `builder.temperature` must be a number from 0 to 2, but it is 3.",
         ),
+        (
+            r#""builder": {"patch_form": "blocks"}"#,
+            r#"f:1:28: `builder.patch_form` must be "diff", "search_replace" or "whole_file", but it is "blocks"."#,
+        ),
         (r#""builder": "openai""#, r#"f:1:13: `builder` must be an object in braces, but it is "openai"."#),
         (
             r#""builder": {"price": {"input": 1}}"#,
@@ -174,6 +178,10 @@ fn rules_beyond_the_shape_of_a_value() {
             "f:1:2: `builder.base_url` has a user or password in it. Take it out, and put the key into an environment \
              variable that `api_key_env` names.",
         ),
+        (
+            r#""reviewer": {"patch_form": "diff"}"#,
+            "f:1:2: `reviewer.patch_form` has no effect: only the builder writes patches.",
+        ),
         (r#""examiner": true"#, "f:1:2: `examiner` has no effect yet in this version."),
         (r#""evidence": {"mutation": "on"}"#, "f:1:2: `evidence` has no effect yet in this version."),
         (r#""sandbox": "on""#, "f:1:2: `sandbox` has no effect yet in this version."),
@@ -204,6 +212,11 @@ fn unknown_keys_are_ignored_with_the_nearest_name() {
             r#""builder": {"tempurature": 1}"#,
             "f:1:14: `builder.tempurature` is not a key of this file and is ignored. Did you mean \
              `builder.temperature`?",
+        ),
+        (
+            r#""builder": {"patch_from": "diff"}"#,
+            "f:1:14: `builder.patch_from` is not a key of this file and is ignored. Did you mean \
+             `builder.patch_form`?",
         ),
         (
             r#""prompts": {"reviewr": "x.md"}"#,
@@ -343,6 +356,7 @@ fn defaults() {
         max_output_tokens: None,
         temperature: None,
         time_limit_s: 300,
+        patch_form: None,
         price: None,
     };
     assert_eq!(loaded.warnings, [""; 0]);
@@ -359,6 +373,7 @@ fn defaults() {
             review_mode: ReviewMode::Always,
             review_on_test_pass: true,
             strictness: Strictness::Balanced,
+            patch_form: PatchForm::WholeFile,
             moderator: false,
             context_summary_threshold: 2000,
             allow_paths: vec![],
@@ -384,7 +399,7 @@ fn the_flag_goes_before_the_file_and_the_file_before_the_place() {
 fn every_key_arrives() {
     let root = tempfile::tempdir().unwrap();
     fs::create_dir(root.path().join("prompts")).unwrap();
-    fs::write(root.path().join("prompts/maker.md"), "Make it.\n").unwrap();
+    fs::write(root.path().join("prompts/maker.md"), "Make it.\n{{patch_form}}\n").unwrap();
     let path = root.path().join(FILE_NAME);
     fs::write(&path, EVERY_KEY).unwrap();
     let Loaded { config, warnings, set } = Config::load(&path, root.path()).unwrap();
@@ -399,6 +414,7 @@ fn every_key_arrives() {
             max_output_tokens: Some(4096),
             temperature: Some(0.5),
             time_limit_s: 90,
+            patch_form: Some(PatchForm::Diff),
             price: Some(Price { input: 3_000_000, cached: 300_000, output: 15_000_000 }),
         }
     );
@@ -416,21 +432,60 @@ fn every_key_arrives() {
     assert_eq!((policy.max_iterations, policy.context_summary_threshold), (7, 99));
     assert_eq!((policy.review_mode, policy.review_on_test_pass), (ReviewMode::Selective, false));
     assert_eq!(
-        (policy.strictness, policy.land, policy.moderator),
-        (Strictness::Strict, LandPolicy::Commit, true)
+        (policy.strictness, policy.land, policy.moderator, policy.patch_form),
+        (Strictness::Strict, LandPolicy::Commit, true, PatchForm::Diff)
     );
     assert_eq!(
         (policy.allow_paths, policy.allow_commands),
         (vec!["src/**".into()], vec!["npm run *".into()])
     );
     let maker = &config.prompts()["builder"];
-    assert_eq!(maker.text, "Make it.\n");
-    assert_eq!(maker.version, format!("builder@file:{}", &effect::hash("Make it.\n")[..12]));
+    assert_eq!(maker.text, "Make it.\n{{patch_form}}\n");
+    assert_eq!(maker.version, format!("builder@file:{}", &effect::hash(&maker.text)[..12]));
     assert_eq!(config.prompts().len(), prompt::shipped().len());
     // The file is what its comment says it is, but for what would bring a warning.
     let known = schema::SCHEMA["properties"].as_object().unwrap().keys();
     let left_out: Vec<&String> = known.filter(|key| !set.contains(*key)).collect();
     assert_eq!(left_out, ["reviewer_provider", "reviewer_model", "network"]);
+}
+
+#[test]
+fn the_form_of_patches_is_the_files_or_what_suits_the_provider() {
+    for (builder, expected) in [
+        (r#""provider": "openai""#, PatchForm::Diff),
+        (r#""provider": "anthropic""#, PatchForm::SearchReplace),
+        (r#""provider": "ollama""#, PatchForm::WholeFile),
+        (r#""provider": "nobody's""#, PatchForm::WholeFile),
+        (r#""patch_form": "search_replace", "provider": "openai""#, PatchForm::SearchReplace),
+        (r#""patch_form": "diff", "provider": "ollama""#, PatchForm::Diff),
+        ("", PatchForm::Diff),
+    ] {
+        let text = format!(r#"{{"test_command": "t", "builder": {{{builder}}}}}"#);
+        let loaded = parse(&text, AgentKind::Scripted).unwrap();
+        assert_eq!(loaded.warnings, [""; 0]);
+        assert_eq!(loaded.config.policy(None, false).patch_form, expected, "{text}");
+    }
+}
+
+#[test]
+fn a_prompt_file_without_the_mark_says_itself_what_it_wants() {
+    let root = tempfile::tempdir().unwrap();
+    for (prompt, expected) in [
+        ("Make it.\n{{patch_form}}\n", [""; 0].to_vec()),
+        (
+            "Make it.\n",
+            vec![
+                "f:1:2: `builder.patch_form` has no effect, because the file of `prompts.builder` has no \
+                 `{{patch_form}}` in it. Write that where the form is to be explained.",
+            ],
+        ),
+    ] {
+        fs::write(root.path().join("maker.md"), prompt).unwrap();
+        let keys = r#"{"builder": {"patch_form": "diff"}, "prompts": {"builder": "maker.md"}, "#;
+        let loaded =
+            Config::parse(&format!("{keys}{REST}"), Path::new("f"), root.path(), AgentKind::Live).unwrap();
+        assert_eq!(loaded.warnings, expected);
+    }
 }
 
 #[test]
@@ -547,6 +602,7 @@ fn another_validator_agrees() {
         r#""allow_paths": [1]"#,
         r#""builder": {"model": 1}"#,
         r#""builder": {"modl": "x"}"#,
+        r#""builder": {"patch_form": "udiff"}"#,
         r#""builder": {"price": {"input": 1}}"#,
         r#""evidence": {"a": "b"}"#,
         r#""examiner": 1"#,

@@ -22,7 +22,7 @@ pub(super) fn read(mut fields: Fields<'_, '_>) -> BuilderReply {
     let [tests, run, risks] = ["tests", "run", "risks"].map(texts);
     let patch = fields.patch("patch");
     if patch.is_none() && complete {
-        fields.missing("patch", "a string with a unified diff");
+        fields.missing("patch", "a string with the patch");
     }
     let nothing = patch.as_ref().is_some_and(|patch| patch.trim().is_empty());
     let readable = fields.value("patch").is_some_and(|value| value.is_string() || value.is_array());

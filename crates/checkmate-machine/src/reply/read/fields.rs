@@ -99,7 +99,7 @@ impl<'a, 'p> Fields<'a, 'p> {
                 Some(join_lines(lines.iter().filter_map(Value::as_str)))
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) | Value::Array(_) => {
-                self.wrong(name, "a string with a unified diff, or an array of its lines");
+                self.wrong(name, "a string with the patch, or an array of its lines");
                 Some(String::new())
             }
         }
