@@ -17,11 +17,13 @@ mod choose;
 mod compare;
 mod explain;
 mod indent;
+mod picture;
 mod place;
 mod plan;
 mod read;
 mod text;
 mod unwrap;
+mod whole;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -29,10 +31,13 @@ use std::fmt;
 use crate::gate::paths::shown;
 
 pub use self::compare::Likeness;
+pub use self::picture::{Picture, Row, pictures};
 pub use self::plan::plan;
 pub(crate) use self::unwrap::join_lines;
 
-/// Reads a patch in unified format, plain or of git, out of a text that may have prose and code fences around it.
+/// Reads a patch out of a text that may have prose and code fences around it.
+///
+/// A patch is made of unified diffs, plain or of git, of SEARCH/REPLACE blocks, and of whole files.
 ///
 /// Every path in the result has passed [`check_path`](crate::gate::paths::check_path).
 pub fn parse(text: &str) -> Result<Patch, Vec<Rejection>> {
@@ -56,10 +61,23 @@ struct FilePatch {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Action {
-    Create { path: String },
-    Edit { path: String },
-    Delete { path: String },
-    Rename { from: String, to: String },
+    Create {
+        path: String,
+    },
+    Edit {
+        path: String,
+    },
+    /// The file gets these lines and no others, whether it is there or not.
+    Replace {
+        path: String,
+    },
+    Delete {
+        path: String,
+    },
+    Rename {
+        from: String,
+        to: String,
+    },
 }
 
 /// Lines that belong together; the numbers and the heading are the header's, as far as it had any.
@@ -118,9 +136,11 @@ impl Patch {
     }
 
     /// Returns every added and deleted line as `+PATH: TEXT` or `-PATH: TEXT`, for measuring how alike two patches are.
+    ///
+    /// The lines of files that are given whole are not among them: most of them change nothing.
     pub fn changed_lines(&self) -> Vec<String> {
         let mut changed = Vec::new();
-        for file in &self.files {
+        for file in self.files.iter().filter(|file| !matches!(file.action, Action::Replace { .. })) {
             for line in file.hunks.iter().flat_map(Hunk::lines) {
                 let text = line.text.trim_end();
                 match line.kind {
@@ -137,7 +157,10 @@ impl Patch {
 impl Action {
     fn paths(&self) -> Vec<&str> {
         match self {
-            Action::Create { path } | Action::Edit { path } | Action::Delete { path } => vec![path],
+            Action::Create { path }
+            | Action::Edit { path }
+            | Action::Replace { path }
+            | Action::Delete { path } => vec![path],
             Action::Rename { from, to } => vec![from, to],
         }
     }
@@ -145,7 +168,10 @@ impl Action {
     /// The path that is read.
     fn source(&self) -> &str {
         match self {
-            Action::Create { path } | Action::Edit { path } | Action::Delete { path } => path,
+            Action::Create { path }
+            | Action::Edit { path }
+            | Action::Replace { path }
+            | Action::Delete { path } => path,
             Action::Rename { from, .. } => from,
         }
     }
@@ -153,7 +179,10 @@ impl Action {
     /// The path that is written.
     fn target(&self) -> &str {
         match self {
-            Action::Create { path } | Action::Edit { path } | Action::Delete { path } => path,
+            Action::Create { path }
+            | Action::Edit { path }
+            | Action::Replace { path }
+            | Action::Delete { path } => path,
             Action::Rename { to, .. } => to,
         }
     }
@@ -164,6 +193,7 @@ impl fmt::Display for Action {
         match self {
             Action::Create { path } => write!(f, "create {path}"),
             Action::Edit { path } => write!(f, "edit {path}"),
+            Action::Replace { path } => write!(f, "replace {path}"),
             Action::Delete { path } => write!(f, "delete {path}"),
             Action::Rename { from, to } => write!(f, "rename {from} to {to}"),
         }

@@ -16,7 +16,11 @@ pub(super) struct Placed {
 }
 
 /// Puts the new file together; the error names a hunk and says why.
-pub(super) fn assemble(text: &Text<'_>, placed: &[Placed], proofs: &Proofs) -> Result<Vec<u8>, (usize, String)> {
+pub(super) fn assemble(
+    text: &Text<'_>,
+    placed: &[Placed],
+    proofs: &Proofs,
+) -> Result<Vec<u8>, (usize, String)> {
     let mut edits = Edits::default();
     let indents = indents(text, placed);
     for Placed { number, spot } in placed {
@@ -112,9 +116,11 @@ fn added(line: &Line, shifts: &[Shift], proofs: &Proofs) -> Result<String, Strin
     wanted.dedup();
     match wanted.as_slice() {
         [one] => Ok(format!("{one}{rest}")),
-        _ => Err("It adds a line whose indentation cannot be told from the lines around it, because these are \
+        _ => Err(
+            "It adds a line whose indentation cannot be told from the lines around it, because these are \
                   indented otherwise than in the file. Indent the hunk as the file is."
-            .to_owned()),
+                .to_owned(),
+        ),
     }
 }
 
@@ -123,7 +129,7 @@ fn added(line: &Line, shifts: &[Shift], proofs: &Proofs) -> Result<String, Strin
 /// A patch that does not mark a missing line feed of the old file leaves it missing; one that marks a line feed as
 /// missing on both sides although it is there is wrong on both.
 fn ends_unterminated(spot: &Spot, text: &Text<'_>) -> bool {
-    let new = spot.walk().filter(|(line, _)| line.kind != Kind::Deleted).next_back();
+    let new = spot.walk().rfind(|(line, _)| line.kind != Kind::Deleted);
     let Some((last, _)) = new.filter(|(last, _)| last.kind == Kind::Added) else {
         return false;
     };

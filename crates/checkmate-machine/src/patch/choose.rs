@@ -7,7 +7,7 @@
 use super::compare::{Likeness, Proofs, compare, key};
 use super::place::{Spot, filling, places};
 use super::text::{MOST_PLACES, Text, bare};
-use super::{Hunk, Kind, Line};
+use super::{Hunk, Kind, Line, Shape};
 
 /// Why a hunk has no place. Lines count from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,13 +25,20 @@ pub(super) enum Misplaced {
 /// How many times nearer to its number than any other a place must be.
 const CLEARLY: usize = 3;
 
+/// How many lines a number may be off and still prove a place.
+const NEARBY: usize = 40;
+
 /// Chooses a place for every hunk of a file, or says for each why it has none.
 pub(super) fn choose(hunks: &[Hunk], text: &Text<'_>) -> Vec<Result<Spot, Misplaced>> {
     let found: Vec<Result<Vec<Spot>, Misplaced>> = hunks.iter().map(|hunk| candidates(hunk, text)).collect();
-    let mut chosen: Vec<Option<usize>> = hunks.iter().zip(&found).map(|(hunk, found)| {
-        let spots = found.as_ref().map_or(&[][..], Vec::as_slice);
-        alone(spots).or_else(|| by_number(hunk, spots)).or_else(|| by_heading(hunk, spots, text))
-    }).collect();
+    let mut chosen: Vec<Option<usize>> = hunks
+        .iter()
+        .zip(&found)
+        .map(|(hunk, found)| {
+            let spots = found.as_ref().map_or(&[][..], Vec::as_slice);
+            alone(spots).or_else(|| by_number(hunk, spots)).or_else(|| by_heading(hunk, spots, text))
+        })
+        .collect();
     by_order(&found, &mut chosen);
     found
         .into_iter()
@@ -40,6 +47,8 @@ pub(super) fn choose(hunks: &[Hunk], text: &Text<'_>) -> Vec<Result<Spot, Mispla
             let mut spots = found?;
             match chosen {
                 Some(chosen) => Ok(spots.swap_remove(chosen)),
+                // Among several places for a part of the hunk, none is the hunk's.
+                None if spots.iter().all(|spot| spot.fit.shape > Shape::Gaps) => Err(Misplaced::Nowhere),
                 None => Err(Misplaced::Several(spots.iter().map(Spot::start).collect())),
             }
         })
@@ -75,7 +84,7 @@ fn by_number(hunk: &Hunk, spots: &[Spot]) -> Option<usize> {
     distances.sort_unstable();
     match distances.as_slice() {
         [(0, at), ..] => Some(*at),
-        [(near, at), (far, _), ..] if near * CLEARLY < *far => Some(*at),
+        [(near, at), (far, _), ..] if *near <= NEARBY && near * CLEARLY <= *far => Some(*at),
         _ => None,
     }
 }
@@ -87,12 +96,15 @@ fn by_heading(hunk: &Hunk, spots: &[Spot], text: &Text<'_>) -> Option<usize> {
         return None;
     }
     let wanted = key(heading);
-    let heads: Vec<usize> =
-        (0..text.lines.len()).filter(|at| text.line(*at).is_some_and(|line| key(line).starts_with(&wanted))).collect();
+    let heads: Vec<usize> = (0..text.lines.len())
+        .filter(|at| text.line(*at).is_some_and(|line| key(line).starts_with(&wanted)))
+        .collect();
     let below = |spot: &Spot| {
-        let head = heads.partition_point(|head| *head < spot.start()).checked_sub(1).and_then(|at| heads.get(at))?;
+        let head =
+            heads.partition_point(|head| *head < spot.start()).checked_sub(1).and_then(|at| heads.get(at))?;
         let depth = indent(text, *head);
-        let other = |at: usize| indent(text, at).is_some_and(|other| Some(other) <= depth) && is_heading(text, at);
+        let other =
+            |at: usize| indent(text, at).is_some_and(|other| Some(other) <= depth) && is_heading(text, at);
         (!(head + 1..spot.start()).any(other)).then_some(())
     };
     let mut under = (0..).zip(spots).filter(|(_, spot)| below(spot).is_some());
@@ -128,7 +140,8 @@ fn by_order(found: &[Result<Vec<Spot>, Misplaced>], chosen: &mut [Option<usize>]
             return;
         }
         let next = (0..found.len()).find_map(|at| {
-            let spots = found.get(at)?.as_ref().ok().filter(|_| placed.get(at).is_some_and(Option::is_none))?;
+            let spots =
+                found.get(at)?.as_ref().ok().filter(|_| placed.get(at).is_some_and(Option::is_none))?;
             let above = placed.get(..at)?.iter().flatten().next_back();
             let below = placed.get(at + 1..)?.iter().flatten().next();
             if above.is_none() && below.is_none() || spots.len() > MOST_PLACES {
@@ -187,7 +200,8 @@ fn is_applied(hunk: &Hunk, spot: &Spot, text: &Text<'_>) -> bool {
         None => false,
     };
     let above = spot.start().checked_sub(before.len());
-    let follows = !after.is_empty() && after.iter().rev().zip(spot.end()..).all(|(line, at)| stands(line, at));
+    let follows =
+        !after.is_empty() && after.iter().rev().zip(spot.end()..).all(|(line, at)| stands(line, at));
     let precedes = !before.is_empty()
         && above.is_some_and(|from| before.iter().zip(from..).all(|(line, at)| stands(line, at)));
     if new().filter(added).all(|line| line.text.trim().is_empty()) {

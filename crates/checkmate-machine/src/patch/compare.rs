@@ -109,10 +109,14 @@ fn token(text: &str) -> Option<Token> {
             .iter()
             .find(|(written, _, _)| text.starts_with(written))
             .map(|(written, plain, rewriting)| Token { len: written.len(), plain, rewriting: *rewriting }),
-        '\\' => {
-            text.starts_with("\\\"").then_some(Token { len: 2, plain: "\"", rewriting: Rewriting::Backslashes })
+        '\\' => text.starts_with("\\\"").then_some(Token {
+            len: 2,
+            plain: "\"",
+            rewriting: Rewriting::Backslashes,
+        }),
+        first => {
+            typographic(first).map(|(plain, rewriting)| Token { len: first.len_utf8(), plain, rewriting })
         }
-        first => typographic(first).map(|(plain, rewriting)| Token { len: first.len_utf8(), plain, rewriting }),
     }
 }
 
@@ -160,7 +164,9 @@ pub(super) fn key(line: &str) -> String {
         }
     }
     // A line that was escaped twice holds entities within entities.
-    while let Some(at) = key.find('&').filter(|_| ENTITIES.iter().any(|(written, _, _)| key.contains(written))) {
+    while let Some(at) =
+        key.find('&').filter(|_| ENTITIES.iter().any(|(written, _, _)| key.contains(written)))
+    {
         let mut decoded = String::with_capacity(key.len());
         decoded.push_str(key.get(..at).unwrap_or_default());
         let mut rest = key.get(at..).unwrap_or_default();

@@ -87,7 +87,12 @@ impl Spot {
     }
 
     /// Adds what the hunk's old lines prove at this place.
-    pub(super) fn prove(&self, text: &Text<'_>, proofs: &mut Proofs, indents: &mut Indents) -> Option<Likeness> {
+    pub(super) fn prove(
+        &self,
+        text: &Text<'_>,
+        proofs: &mut Proofs,
+        indents: &mut Indents,
+    ) -> Option<Likeness> {
         let mut worst = Likeness::Exact;
         for (line, at) in self.old() {
             let written = std::str::from_utf8(bare(line.text.as_bytes())).unwrap_or_default();
@@ -114,31 +119,36 @@ pub(super) fn filling(hunk: &Hunk) -> Spot {
     run(&Rc::from(hunk.lines()), 0, whole)
 }
 
+/// A way to fit a reading of a hunk into a file.
+type Class = fn(&Rc<[Line]>, &Text<'_>) -> Vec<Spot>;
+
 /// Finds every place that a hunk may belong to.
 pub(super) fn places(hunk: &Hunk, text: &Text<'_>) -> Vec<Spot> {
     let readings: Vec<Rc<[Line]>> = hunk.readings.iter().map(|lines| Rc::from(lines.as_slice())).collect();
     let whole = Fit { shape: Shape::Whole, likeness: Likeness::Exact };
-    for lines in &readings {
+    let exactly = |lines: &Rc<[Line]>| {
         let old = Wanted::new(lines.iter().filter(|line| line.kind != Kind::Added));
         if old.is_empty() {
-            continue;
+            return Vec::new();
         }
         let numbered = hunk.numbered().filter(|start| text.stands_at(&old, *start));
         let starts = numbered.map_or_else(|| text.places(&old), |start| vec![start]);
-        if !starts.is_empty() {
-            return at_the_end(starts.iter().map(|start| run(lines, *start, whole)).collect(), text);
-        }
+        at_the_end(starts.iter().map(|start| run(lines, *start, whole)).collect(), text)
+    };
+    let exact = fewest(readings.iter().map(exactly));
+    if !exact.is_empty() {
+        return exact;
     }
-    let classes: [fn(&Rc<[Line]>, &Text<'_>) -> Vec<Spot>; 5] =
-        [as_it_stands, with_a_lost_sign, with_gaps, without_an_edge, apart];
-    for class in classes {
-        let spots = readings.iter().flat_map(|lines| class(lines, text)).collect();
-        let best = best(at_the_end(spots, text));
-        if !best.is_empty() {
-            return best;
-        }
-    }
-    Vec::new()
+    let classes: [Class; 5] = [as_it_stands, with_a_lost_sign, with_gaps, without_an_edge, apart];
+    let found =
+        |class: &Class| fewest(readings.iter().map(|lines| best(at_the_end(class(lines, text), text))));
+    classes.iter().map(found).find(|spots| !spots.is_empty()).unwrap_or_default()
+}
+
+/// Chooses the reading whose lines are the most alike, and of those the one with the fewest places.
+fn fewest(readings: impl Iterator<Item = Vec<Spot>>) -> Vec<Spot> {
+    let found = readings.filter(|spots| !spots.is_empty());
+    found.min_by_key(|spots| (spots.first().map(|spot| spot.fit), spots.len())).unwrap_or_default()
 }
 
 /// Keeps the spots with the best likeness, and of those with the same effect the first.
@@ -199,7 +209,9 @@ fn with_a_lost_sign(lines: &Rc<[Line]>, text: &Text<'_>) -> Vec<Spot> {
     sets.extend(lone.map(|at| missing.iter().copied().chain([*at]).collect()));
     sets.remove(&BTreeSet::new());
     // What stands beside context that stays may as well be context that is wrong.
-    sets.retain(|set| set.iter().all(|at| [at - 1, at + 1].iter().all(|next| added(*next) || set.contains(next))));
+    sets.retain(|set| {
+        set.iter().all(|at| [at - 1, at + 1].iter().all(|next| added(*next) || set.contains(next)))
+    });
     let read = |set: &BTreeSet<usize>| -> Rc<[Line]> {
         let line = |(at, line): (usize, &Line)| {
             if set.contains(&at) { Line { kind: Kind::Added, ..line.clone() } } else { line.clone() }
@@ -234,13 +246,16 @@ fn without_an_edge(lines: &Rc<[Line]>, text: &Text<'_>) -> Vec<Spot> {
         let (Some(edge), Some(rest)) = (edge, rest) else { continue };
         let mut nearest: Box<dyn Iterator<Item = &Line>> =
             if first { Box::new(rest.iter()) } else { Box::new(rest.iter().rev()) };
-        let inserts = nearest.find(|line| line.kind != Kind::Added).is_none_or(|line| line.kind == Kind::Context);
+        let inserts =
+            nearest.find(|line| line.kind != Kind::Added).is_none_or(|line| line.kind == Kind::Context);
         let beside = if first { rest.first() } else { rest.last() };
         let needed = beside.is_none_or(|line| line.kind == Kind::Added) && inserts;
         let telling = rest.iter().any(|line| line.kind != Kind::Added && is_telling(&line.text));
         if edge.kind == Kind::Context && !needed && telling {
             let lead = usize::from(first);
-            spots.extend(runs(&Rc::from(rest), text, Shape::Edge).into_iter().map(|spot| Spot { lead, ..spot }));
+            spots.extend(
+                runs(&Rc::from(rest), text, Shape::Edge).into_iter().map(|spot| Spot { lead, ..spot }),
+            );
         }
     }
     spots
@@ -257,7 +272,7 @@ fn with_gaps(lines: &Rc<[Line]>, text: &Text<'_>) -> Vec<Spot> {
 
 /// Reads a hunk as several whose `@@` are missing.
 fn apart(lines: &Rc<[Line]>, text: &Text<'_>) -> Vec<Spot> {
-    aligned(lines, text, true).into_iter().filter(|spot| parts_tell(spot)).collect()
+    aligned(lines, text, true).into_iter().filter(parts_tell).collect()
 }
 
 /// Tells whether every part of a hunk that stands apart changes something and says where.
@@ -280,13 +295,13 @@ fn parts_tell(spot: &Spot) -> bool {
 
 /// Finds the old lines of a hunk in the file's order, with lines of the file between them that the hunk leaves out.
 fn aligned(lines: &Rc<[Line]>, text: &Text<'_>, far: bool) -> Vec<Spot> {
-    let marks: Vec<bool> = lines.iter().map(|line| line.kind == Kind::Context && is_elision(&line.text)).collect();
+    let marks: Vec<bool> =
+        lines.iter().map(|line| line.kind == Kind::Context && is_elision(&line.text)).collect();
     let old: Vec<usize> = (0..lines.len())
         .filter(|at| lines.get(*at).is_some_and(|line| line.kind != Kind::Added))
         .filter(|at| !marks.get(*at).copied().unwrap_or_default())
         .collect();
-    let kept: Option<Vec<usize>> =
-        old.iter().map(|at| text.index().number(&lines.get(*at)?.text)).collect();
+    let kept: Option<Vec<usize>> = old.iter().map(|at| text.index().number(&lines.get(*at)?.text)).collect();
     let Some(numbers) = kept.filter(|numbers| numbers.len() > 1) else { return Vec::new() };
     let places: Vec<&[usize]> = numbers.iter().map(|number| text.index().places(*number)).collect();
     let bridges: Vec<Bridge> =
@@ -334,7 +349,8 @@ fn steps(lines: &[Line], marks: &[bool], old: &[usize], at: &[usize]) -> Vec<Ste
         }
         let before = passed.checked_sub(1).and_then(|before| Some((old.get(before)?, at.get(before)?)));
         let after = at.get(passed);
-        let deleted = before.is_some_and(|(line, _)| lines.get(*line).is_some_and(|line| line.kind == Kind::Deleted));
+        let deleted =
+            before.is_some_and(|(line, _)| lines.get(*line).is_some_and(|line| line.kind == Kind::Deleted));
         let next_deleted =
             old.get(passed).and_then(|line| lines.get(*line)).is_some_and(|line| line.kind == Kind::Deleted);
         let to_next = marked || before.is_none() || !deleted && next_deleted;

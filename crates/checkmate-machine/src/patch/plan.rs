@@ -10,6 +10,7 @@ use super::indent::Indents;
 use super::text::{Text, bare};
 use super::{
     Action, FilePatch, Fit, Hunk, Kind, Line, Original, Patch, Placement, Plan, Rejection, Shape, Write,
+    whole,
 };
 
 /// Works out what a patch makes of the files it names.
@@ -93,6 +94,7 @@ impl<'a> Planner<'a> {
                 self.create(path, file).map_err(|reason| vec![reason])
             }
             Action::Edit { path } => self.edit(path, path, file),
+            Action::Replace { path } => self.replace(path, file).map_err(|reason| vec![reason]),
             Action::Rename { from, to } => {
                 self.absent(to).map_err(|reason| vec![reason])?;
                 self.edit(from, to, file)
@@ -131,7 +133,9 @@ impl<'a> Planner<'a> {
         }
         let same = |(at, line): (usize, &&Line)| {
             let real = text.lines.get(at).is_some_and(|real| bare(real) == bare(line.text.as_bytes()));
-            real || text.line(at).is_some_and(|real| compare(&line.text, real, &mut Proofs::default()).is_some())
+            real || text
+                .line(at)
+                .is_some_and(|real| compare(&line.text, real, &mut Proofs::default()).is_some())
         };
         if lines.len() == text.lines.len() && lines.iter().enumerate().all(same) {
             return Ok(Work::Delete { path });
@@ -156,6 +160,18 @@ impl<'a> Planner<'a> {
         let text = Text::new(bytes);
         let placed = place(from, &file.hunks, &text)?;
         Ok(Work::Edit { from, to, file, text, placed })
+    }
+
+    /// Holds a file that is given whole against the one that is there.
+    fn replace(&self, path: &'a str, file: &'a FilePatch) -> Result<Work<'a>, Rejection> {
+        let bytes = match self.original(path)? {
+            Original::File { bytes, .. } if !bytes.is_empty() => bytes,
+            Original::File { .. } | Original::Absent | Original::Other(_) => return self.create(path, file),
+        };
+        let text = Text::new(bytes);
+        let given = file.hunks.iter().flat_map(Hunk::lines);
+        let spot = whole::replacing(path, given, &text).map_err(|reason| Rejection::of_file(path, reason))?;
+        Ok(Work::Edit { from: path, to: path, file, text, placed: vec![Placed { number: 1, spot }] })
     }
 
     fn write(&mut self, work: &Work<'_>, proofs: &Proofs) -> Result<(), Rejection> {
@@ -294,7 +310,8 @@ fn place(path: &str, hunks: &[Hunk], text: &Text<'_>) -> Result<Vec<Placed>, Vec
     if rejections.is_empty()
         && let Err((number, line)) = check_overlaps(&placed)
     {
-        let reason = format!("Another hunk edits the file at line {line} too. Give one hunk for these lines.");
+        let reason =
+            format!("Another hunk edits the file at line {line} too. Give one hunk for these lines.");
         rejections.push(Rejection::of_hunk(path, number, reason));
     }
     if rejections.is_empty() { Ok(placed) } else { Err(rejections) }

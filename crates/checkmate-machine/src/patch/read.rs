@@ -5,6 +5,7 @@
 //! context that lost its space, or somebody's words after the patch. All readings that drop no changed line are kept:
 //! the file decides between them.
 
+mod blocks;
 mod header;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,11 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::unwrap::{is_fence, lines, unpack};
 use super::{Action, FilePatch, Hunk, Kind, Line, Patch, Rejection};
 use crate::gate::paths::check_path;
-use header::{Header, HunkHeader, is_plain_header, starts_git_section, starts_section};
+use blocks::{Content, starts_block, starts_whole_file};
+use header::{Header, HunkHeader, is_frame, is_plain_header, starts_git_section, starts_section};
 
 const EXPECTED: &str = "The text holds no patch. Give a unified diff with a file header for each file: `--- a/PATH`, \
-    `+++ b/PATH` (or `/dev/null` for a file that is created or deleted), then hunks that start with `@@ -LINE,COUNT \
-    +LINE,COUNT @@`.";
+    `+++ b/PATH` (or `/dev/null` for a file that is created or deleted), then hunks that start with `@@ ... @@`. Or give \
+    SEARCH/REPLACE blocks, each after a line with its file's path.";
 
 pub(super) fn read(text: &str) -> Result<Patch, Vec<Rejection>> {
     if let Some(at) = text.find('\0') {
@@ -32,6 +34,7 @@ pub(super) fn read(text: &str) -> Result<Patch, Vec<Rejection>> {
         files: Vec::new(),
         known: BTreeMap::new(),
         rejections: Vec::new(),
+        block_path: None,
         closing: BTreeSet::new(),
     };
     reader.closing = closing_tags(&reader.lines);
@@ -49,6 +52,8 @@ struct Reader<'a> {
     /// Which section deals with a path.
     known: BTreeMap<String, usize>,
     rejections: Vec<Rejection>,
+    /// The file of the latest block.
+    block_path: Option<String>,
     /// The ends of tags that stand around the patch, such as `</patch>`.
     closing: BTreeSet<String>,
 }
@@ -63,19 +68,18 @@ impl Reader<'_> {
     /// Reads every section; what stands between sections is somebody's prose.
     fn sections(&mut self) {
         while let Some(line) = self.lines.get(self.at) {
-            if line.starts_with("*** Begin Patch") {
-                self.rejections.push(Rejection::of_patch(format!(
-                    "Line {} starts a patch in another format. {EXPECTED}",
-                    self.at + 1
-                )));
-                return;
-            }
-            if HunkHeader::read(line).is_some_and(|header| header.old_start.is_some()) {
+            if starts_block(line) {
+                self.block();
+            } else if starts_whole_file(line) {
+                self.whole_file();
+            } else if HunkHeader::read(line).is_some_and(|header| header.old_start.is_some()) {
                 self.rejections.push(Rejection::of_patch(format!(
                     "Line {} of the patch starts a hunk, but no file header stands before it. Put `--- a/PATH` and \
                      `+++ b/PATH` there.",
                     self.at + 1
                 )));
+                self.at += 1;
+            } else if is_frame(line) {
                 self.at += 1;
             } else if starts_section(&self.lines, self.at) {
                 self.section();
@@ -83,6 +87,46 @@ impl Reader<'_> {
                 self.at += 1;
             }
         }
+    }
+
+    /// Reads a SEARCH/REPLACE block.
+    fn block(&mut self) {
+        let read = blocks::block(&self.lines, self.at);
+        let number = self.at + 1;
+        self.at = read.as_ref().map_or(number, |block| block.end);
+        let block = match read {
+            Ok(block) => block,
+            Err(reason) => return self.rejections.push(Rejection::of_patch(reason)),
+        };
+        let Some(path) = block.path.or_else(|| self.block_path.clone()) else {
+            return self.rejections.push(Rejection::of_patch(format!(
+                "No path stands before the block at line {number} of the patch. Put the file's path on a line of its own \
+                 there."
+            )));
+        };
+        if let Err(error) = check_path(&path) {
+            return self.rejections.push(Rejection::of_patch(error.to_string()));
+        }
+        self.block_path = Some(path.clone());
+        let (action, hunk) = match block.content {
+            Content::Hunk(hunk) => (Action::Edit { path }, hunk),
+            Content::NewFile(hunk) => (Action::Create { path }, hunk),
+        };
+        self.file(Header { action, executable: None }, vec![hunk]);
+    }
+
+    fn whole_file(&mut self) {
+        let read = blocks::whole_file(&self.lines, self.at);
+        self.at = read.as_ref().map_or(self.at + 1, |file| file.end);
+        let file = match read {
+            Ok(file) => file,
+            Err(reason) => return self.rejections.push(Rejection::of_patch(reason)),
+        };
+        if let Err(error) = check_path(&file.path) {
+            return self.rejections.push(Rejection::of_patch(error.to_string()));
+        }
+        let hunk = Hunk { readings: vec![file.lines], ..Hunk::default() };
+        self.file(Header { action: Action::Replace { path: file.path }, executable: None }, vec![hunk]);
     }
 
     fn section(&mut self) {
@@ -157,6 +201,12 @@ impl Reader<'_> {
                 None => break,
             };
             let start = self.at + blank + usize::from(line.starts_with("@@"));
+            if header.old_start.is_none() && self.lines.get(start).is_some_and(|next| next.starts_with("@@"))
+            {
+                // One heading within another: the inner one is the nearer.
+                self.at = start;
+                continue;
+            }
             let body = self.body(start, &header).map_err(|reason| (hunks.len() + 1, reason))?;
             self.at = body.end;
             let mut readings = body.readings;
@@ -236,16 +286,19 @@ impl Reader<'_> {
         }
         let body = &self.lines[start..end];
         // Empty lines after the last sign may stand between the hunk and what follows.
-        let trimmed = |lines: usize| body[..lines].iter().rposition(|line| !line.is_empty()).map_or(0, |at| at + 1);
+        let trimmed =
+            |lines: usize| body[..lines].iter().rposition(|line| !line.is_empty()).map_or(0, |at| at + 1);
         let whole = trimmed(body.len());
         if whole == 0 {
             return Err("The hunk is empty. Give its lines, each with ` `, `-` or `+` before it.".to_owned());
         }
-        let mut ends = vec![body.len(), whole];
+        let mut ends = Vec::new();
         // Words after an empty line are not the hunk's, if nothing in them looks like a change.
-        let words = (0..whole).find(|at| !is_body(body[*at])).filter(|at| *at > 0 && body[*at - 1].is_empty());
+        let words =
+            (0..whole).find(|at| !is_body(body[*at])).filter(|at| *at > 0 && body[*at - 1].is_empty());
         let changed = |at: usize| body[at..].iter().any(|line| looks_changed(line));
         ends.extend(words.filter(|at| !changed(*at)).map(trimmed));
+        ends.extend([whole, body.len()]);
         ends.dedup();
         let mut readings: Vec<Vec<Line>> = Vec::new();
         for end in ends.into_iter().filter(|end| *end > 0) {
@@ -268,6 +321,8 @@ impl Reader<'_> {
         starts_git_section(&self.lines, at)
             || line.starts_with("@@")
             || is_fence(line)
+            || starts_block(line)
+            || starts_whole_file(line)
             || self.closing.contains(line.trim())
             || line.starts_with("--- ")
                 && is_plain_header(&self.lines, at)
@@ -292,6 +347,7 @@ impl Reader<'_> {
             Action::Edit { path } if new_by_numbers => Action::Create { path },
             action @ (Action::Create { .. }
             | Action::Edit { .. }
+            | Action::Replace { .. }
             | Action::Delete { .. }
             | Action::Rename { .. }) => action,
         };
@@ -299,7 +355,7 @@ impl Reader<'_> {
         let whole = match action {
             Action::Create { .. } => Some(Kind::Added),
             Action::Delete { .. } => Some(Kind::Deleted),
-            Action::Edit { .. } | Action::Rename { .. } => None,
+            Action::Edit { .. } | Action::Replace { .. } | Action::Rename { .. } => None,
         };
         if let Some(kind) = whole {
             let empty = |line: &&mut Line| line.kind == Kind::Context && line.text.is_empty();
@@ -328,7 +384,8 @@ impl Reader<'_> {
 
 /// Tells whether a line names a file as git does: nobody deletes a line that says `-- a/PATH`.
 fn is_prefixed(line: &str) -> bool {
-    line.strip_prefix("--- a/").is_some_and(|path| path.contains(['/', '.']) && !path.trim_end().contains(' '))
+    line.strip_prefix("--- a/")
+        .is_some_and(|path| path.contains(['/', '.']) && !path.trim_end().contains(' '))
 }
 
 /// Reads a line of a hunk; `None` for anything else, the mark of a missing newline included.

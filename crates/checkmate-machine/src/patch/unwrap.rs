@@ -24,10 +24,12 @@ pub(super) fn unpack(text: &str) -> Cow<'_, str> {
             Ok(inner) => Cow::Owned(inner),
             Err(_) => Cow::Borrowed(text),
         },
-        Some(_) if is_escaped(text) => match serde_json::from_str::<String>(&format!("\"{}\"", text.trim())) {
-            Ok(inner) => Cow::Owned(inner),
-            Err(_) => Cow::Borrowed(text),
-        },
+        Some(_) if is_escaped(text) => {
+            match serde_json::from_str::<String>(&format!("\"{}\"", text.trim())) {
+                Ok(inner) => Cow::Owned(inner),
+                Err(_) => Cow::Borrowed(text),
+            }
+        }
         Some(_) | None => Cow::Borrowed(text),
     }
 }
@@ -71,7 +73,11 @@ fn indent<'t>(lines: &[&'t str]) -> Option<&'t str> {
     let indent = |at: usize| lines[at].len() - lines[at].trim_start_matches([' ', '\t']).len();
     let first = (0..lines.len()).find(|at| is_header(*at))?;
     let prefix = lines[first].get(..indent(first)).filter(|prefix| !prefix.is_empty())?;
-    lines.iter().filter(|line| line.trim_start().starts_with("@@ ")).all(|line| line.starts_with(prefix)).then_some(prefix)
+    lines
+        .iter()
+        .filter(|line| line.trim_start().starts_with("@@ "))
+        .all(|line| line.starts_with(prefix))
+        .then_some(prefix)
 }
 
 /// Tells whether a line opens or closes a code fence. A fence within a hunk has a sign before it.

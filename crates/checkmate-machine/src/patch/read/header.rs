@@ -72,6 +72,7 @@ pub(super) fn starts_section(lines: &[&str], at: usize) -> bool {
 pub(super) fn starts_git_section(lines: &[&str], at: usize) -> bool {
     let starts = |at: usize, prefix: &str| lines.get(at).is_some_and(|line: &&str| line.starts_with(prefix));
     starts(at, "diff --git ")
+        || STARRED.iter().any(|(prefix, _)| starts(at, prefix))
         || starts(at, "rename from ") && starts(at + 1, "rename to ")
         || starts(at, "copy from ") && starts(at + 1, "copy to ")
         || starts(at, "Binary files ") && lines[at].trim_end().ends_with(" differ")
@@ -79,6 +80,17 @@ pub(super) fn starts_git_section(lines: &[&str], at: usize) -> bool {
             .iter()
             .any(|prefix| starts(at, prefix))
 }
+
+/// The headers and ends of the `*** Begin Patch` format, and whether a file is new or goes.
+const STARRED: [(&str, Option<(bool, bool)>); 7] = [
+    ("*** Update File: ", Some((false, false))),
+    ("*** Add File: ", Some((true, false))),
+    ("*** Delete File: ", Some((false, true))),
+    ("*** Move to: ", None),
+    ("*** Begin Patch", None),
+    ("*** End Patch", None),
+    ("*** End of File", None),
+];
 
 /// Tells whether a section without git's own lines starts here: `---` and `+++`, or one of them and then a hunk.
 pub(super) fn is_plain_header(lines: &[&str], at: usize) -> bool {
@@ -112,6 +124,16 @@ impl Header {
     pub(super) fn read(lines: &[&str], start: usize) -> Result<(Self, usize), String> {
         let mut found = Found::default();
         let mut at = start;
+        if let Some((path, (created, deleted))) = starred(lines[at]) {
+            found.old = Some(if created { NOTHING.to_owned() } else { path.to_owned() });
+            found.new = Some(if deleted { NOTHING.to_owned() } else { path.to_owned() });
+            at += 1;
+            if let Some(to) = lines.get(at).and_then(|line| line.strip_prefix("*** Move to: ")) {
+                found.rename = (Some(path.to_owned()), Some(to.trim_end().to_owned()));
+                at += 1;
+            }
+            return Ok((Self { action: found.action()?, executable: None }, at));
+        }
         if let Some(names) = lines[at].strip_prefix("diff --git ") {
             found.git = git_names(names);
             at += 1;
@@ -142,6 +164,16 @@ impl Header {
     pub(super) fn name(&self) -> &str {
         self.action.target()
     }
+}
+
+/// Reads a header of the `*** Begin Patch` format: the path, and whether the file is new or goes.
+fn starred(line: &str) -> Option<(&str, (bool, bool))> {
+    STARRED.iter().find_map(|(prefix, what)| Some((line.strip_prefix(prefix)?.trim_end(), (*what)?)))
+}
+
+/// Tells whether a line belongs to the `*** Begin Patch` format and says nothing by itself.
+pub(super) fn is_frame(line: &str) -> bool {
+    STARRED.iter().any(|(prefix, what)| what.is_none() && line.starts_with(prefix))
 }
 
 const BINARY: &str = "Binary files cannot be patched. Change text files only.";
