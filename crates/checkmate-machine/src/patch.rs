@@ -84,7 +84,11 @@ enum Action {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Hunk {
     old_start: Option<usize>,
+    /// How many old and new lines the header says it has.
+    counts: Option<(usize, usize)>,
     heading: Option<String>,
+    /// Whether it has lines without any sign.
+    lost_signs: bool,
     /// What its lines may be, the most likely first; never empty.
     readings: Vec<Vec<Line>>,
 }

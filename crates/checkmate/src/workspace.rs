@@ -42,7 +42,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 pub use self::candidate::Applied;
-pub use self::directory::{DirectoryApply, apply_to_directory};
+pub use self::directory::{DirectoryApply, DirectoryWish, apply_to_directory};
 pub use self::git::Environment;
 pub use self::land::LandAnswer;
 pub use self::repository::{Repository, repository_key};

@@ -41,6 +41,33 @@ fn a_rejected_patch_leaves_every_byte_and_says_why() {
 }
 
 #[test]
+fn explain_draws_where_a_hunk_goes_and_where_it_comes_nearest() {
+    let environment = TestEnvironment::new();
+    std::fs::write(environment.root().join("list.txt"), "one\ntwo\nthree\nfour\nfive\n").unwrap();
+    let header = "--- a/list.txt\n+++ b/list.txt\n";
+    let fits = patch(&environment, &format!("{header}@@ ... @@\n one  \n-three\n+3\n+3½\n four\n"));
+    let output = environment.run(&["apply", "--check", "--explain", &fits]);
+    output.ended(0);
+    insta::assert_snapshot!(output.stdout, @"");
+    let stale = patch(&environment, &format!("{header}@@ -2,3 +2,3 @@\n two\n-drei\n+3\n four\n"));
+    let output = environment.run(&["apply", "--explain", &stale]);
+    output.ended(2);
+    assert_eq!(output.stdout, "");
+    insta::assert_snapshot!(output.stderr, @"");
+}
+
+#[test]
+fn blocks_and_whole_files_are_patches_too() {
+    let environment = TestEnvironment::new();
+    let block = "src/text.sh\n<<<<<<< SEARCH\nupper() { printf '%s\\n' \"$1\" | tr a-z A-Z; }\n=======\nupper() { :; }\n\
+                 >>>>>>> REPLACE\n<file path=\"src/new.sh\">\nnew() { :; }\n</file>\n";
+    let file = patch(&environment, block);
+    environment.run(&["apply", &file]).ended(0);
+    assert_eq!(environment.read("src/text.sh"), "upper() { :; }\n");
+    assert_eq!(environment.read("src/new.sh"), "new() { :; }\n");
+}
+
+#[test]
 fn a_patch_may_come_from_standard_input() {
     let environment = TestEnvironment::new();
     let mut command = environment.checkmate(&["apply", "-"]);

@@ -16,15 +16,18 @@ pub(super) struct Placed {
 }
 
 /// Puts the new file together; the error names a hunk and says why.
+///
+/// `elsewhere` is what the other files of the patch prove about its indentation.
 pub(super) fn assemble(
     text: &Text<'_>,
     placed: &[Placed],
     proofs: &Proofs,
+    elsewhere: &Indents,
 ) -> Result<Vec<u8>, (usize, String)> {
     let mut edits = Edits::default();
     let indents = indents(text, placed);
     for Placed { number, spot } in placed {
-        let shifts = shifts_of(spot, text, &indents);
+        let shifts = shifts_of(spot, text, &indents, elsewhere);
         let identical = spot.is_identical(text);
         for (line, at) in spot.walk() {
             match line.kind {
@@ -84,7 +87,7 @@ impl Edits {
 }
 
 /// What the hunks of a file prove about its indentation.
-fn indents(text: &Text<'_>, placed: &[Placed]) -> Indents {
+pub(super) fn indents(text: &Text<'_>, placed: &[Placed]) -> Indents {
     let mut indents = Indents::new();
     for Placed { spot, .. } in placed {
         spot.prove(text, &mut Proofs::default(), &mut indents);
@@ -93,11 +96,29 @@ fn indents(text: &Text<'_>, placed: &[Placed]) -> Indents {
 }
 
 /// Returns the shifts that explain a hunk's indentation: those that explain the whole file too, if there are any.
-fn shifts_of(spot: &Spot, text: &Text<'_>, all: &Indents) -> Vec<Shift> {
-    let mut own = Indents::new();
-    spot.prove(text, &mut Proofs::default(), &mut own);
+fn shifts_of(spot: &Spot, text: &Text<'_>, all: &Indents, elsewhere: &Indents) -> Vec<Shift> {
     let common = shifts(all);
-    if common.is_empty() { shifts(&own) } else { common }
+    if common.is_empty() {
+        let mut own = Indents::new();
+        spot.prove(text, &mut Proofs::default(), &mut own);
+        return shifts(&own);
+    }
+    if all.iter().any(|(patch, _)| !patch.is_empty()) {
+        return common;
+    }
+    // These hunks prove nothing, but whoever turned tabs into spaces, or spaces into tabs, did so in every file.
+    let tabs: Vec<Shift> = shifts(elsewhere).into_iter().filter(|shift| is_style(shift, text)).collect();
+    if tabs.is_empty() { common } else { tabs }
+}
+
+/// Tells whether nothing in a file is indented otherwise than a shift between tabs and spaces would have it.
+fn is_style(shift: &Shift, text: &Text<'_>) -> bool {
+    let indented = |by: &[u8]| text.lines.iter().any(|line| line.starts_with(by));
+    match shift {
+        Shift::SpacesToTabs(_) => !indented(b"  "),
+        Shift::TabsToSpaces(_) => !indented(b"\t"),
+        Shift::Same | Shift::Deeper(_) | Shift::Shallower(_) => false,
+    }
 }
 
 /// Returns an added line as the file would have it.

@@ -26,7 +26,7 @@ pub(super) enum Misplaced {
 const CLEARLY: usize = 3;
 
 /// How many lines a number may be off and still prove a place.
-const NEARBY: usize = 40;
+const NEARBY: usize = 200;
 
 /// Chooses a place for every hunk of a file, or says for each why it has none.
 pub(super) fn choose(hunks: &[Hunk], text: &Text<'_>) -> Vec<Result<Spot, Misplaced>> {
@@ -82,9 +82,15 @@ fn by_number(hunk: &Hunk, spots: &[Spot]) -> Option<usize> {
     let mut distances: Vec<(usize, usize)> =
         (0..).zip(spots).map(|(at, spot)| (spot.start().abs_diff(number + spot.lead), at)).collect();
     distances.sort_unstable();
+    // A bracket is everywhere, so a number that is not exact proves nothing for it.
+    let tells = |at: usize| spots.get(at).is_some_and(Spot::is_telling);
     match distances.as_slice() {
-        [(0, at), ..] => Some(*at),
-        [(near, at), (far, _), ..] if *near <= NEARBY && near * CLEARLY <= *far => Some(*at),
+        [(0, at), (next, _), ..] if *next > 0 => Some(*at),
+        [(near, at), (far, _), ..]
+            if near < far && *near <= NEARBY && near * CLEARLY <= *far && tells(*at) =>
+        {
+            Some(*at)
+        }
         _ => None,
     }
 }
@@ -166,48 +172,47 @@ fn by_order(found: &[Result<Vec<Spot>, Misplaced>], chosen: &mut [Option<usize>]
 
 /// Tells whether what a hunk does at a place is done there already.
 ///
-/// A hunk that only adds lines and ends with them still finds its old lines when it is applied for the second time,
-/// and so does one that starts with them:
+/// A hunk that only adds lines may still find its old lines when it is applied for the second time: where it begins or
+/// ends with them, or where the added lines end as the context before them does.
 ///
 /// ```text
 ///  hunk    file
-///   a       a      the old side, `a`, is there; but so is the new side, `a b`
-///  +b       b
+///   }       }      the old side, `}` and `last`, stands below the block; but so does the new side, from the first
+///  +block   block  `}` on, with the same `last`
+///  +}       }
+///   last    last
 /// ```
 ///
-/// An empty line that is added beside another proves nothing; then only a number that is off by just that much does.
-/// And a hunk that changes whitespace finds its old lines, but for whitespace, in what it made of them.
+/// Lines without a word are added beside their like all the time, so for them a number that is exact proves more. And a
+/// hunk that changes whitespace finds its old lines, but for whitespace, in what it made of them.
 fn is_applied(hunk: &Hunk, spot: &Spot, text: &Text<'_>) -> bool {
-    let new = || spot.walk().map(|(line, _)| line).filter(|line| line.kind != Kind::Deleted);
-    let added = |line: &&Line| line.kind == Kind::Added;
-    if spot.fit.likeness > Likeness::Exact && new().any(|line| added(&line)) {
-        let likeness = |(line, at): (&Line, usize)| {
-            Some(compare(&line.text, text.line(at)?, &mut Proofs::default())?.likeness)
-        };
-        let stands: Option<Vec<Likeness>> = new().zip(spot.start()..).map(likeness).collect();
-        if stands.and_then(|stands| stands.into_iter().max()).is_some_and(|worst| worst < spot.fit.likeness) {
-            return true;
-        }
-    }
-    if spot.lines.iter().any(|line| line.kind == Kind::Deleted) {
+    let new: Vec<&Line> =
+        spot.walk().map(|(line, _)| line).filter(|line| line.kind != Kind::Deleted).collect();
+    if new.iter().all(|line| line.kind != Kind::Added) {
         return false;
     }
-    let after: Vec<&Line> = new().collect::<Vec<_>>().into_iter().rev().take_while(added).collect();
-    let before: Vec<&Line> = new().take_while(added).collect();
-    let stands = |line: &Line, at: usize| match text.line(at) {
-        Some(real) if spot.fit.likeness == Likeness::Exact => bare(line.text.as_bytes()) == real.as_bytes(),
+    if spot.lines.iter().any(|line| line.kind == Kind::Deleted) {
+        let likeness = |(line, at): (&&Line, usize)| {
+            Some(compare(&line.text, text.line(at)?, &mut Proofs::default())?.likeness)
+        };
+        let stands: Option<Vec<Likeness>> = new.iter().zip(spot.start()..).map(likeness).collect();
+        return stands.and_then(|all| all.into_iter().max()).is_some_and(|worst| worst < spot.fit.likeness);
+    }
+    let exact = spot.fit.likeness == Likeness::Exact;
+    let word = |line: &Line| line.kind == Kind::Added && line.text.contains(char::is_alphanumeric);
+    let told = new.iter().any(|line| word(line));
+    if !told && exact && hunk.numbered() == Some(spot.start()) {
+        return false;
+    }
+    let same = |line: &Line, at: usize| match text.line(at) {
+        Some(real) if exact => bare(line.text.as_bytes()) == real.as_bytes(),
         Some(real) => key(&line.text) == key(real),
         None => false,
     };
-    let above = spot.start().checked_sub(before.len());
-    let follows =
-        !after.is_empty() && after.iter().rev().zip(spot.end()..).all(|(line, at)| stands(line, at));
-    let precedes = !before.is_empty()
-        && above.is_some_and(|from| before.iter().zip(from..).all(|(line, at)| stands(line, at)));
-    if new().filter(added).all(|line| line.text.trim().is_empty()) {
-        return precedes && hunk.numbered().is_some_and(|number| Some(number + spot.lead) == above);
-    }
-    follows || precedes
+    let stands = |from: usize| new.iter().zip(from..).all(|(line, at)| same(line, at));
+    let context = |line: Option<&&Line>| line.is_some_and(|line| line.kind == Kind::Context);
+    context(new.first()) && stands(spot.start())
+        || context(new.last()) && spot.end().checked_sub(new.len()).is_some_and(stands)
 }
 
 /// Finds where the new side of a hunk stands that has lost its old side.

@@ -11,7 +11,7 @@ mod align;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::compare::{Likeness, Proofs, compare};
+use super::compare::{Likeness, Proofs, compare, split_indent};
 use super::indent::{Indents, shifts};
 use super::text::{MOST_PLACES, Text, Wanted, bare};
 use super::{Fit, Hunk, Kind, Line, Shape};
@@ -64,6 +64,11 @@ impl Spot {
     /// The line of the file after the last that the hunk knows, from 0.
     pub(super) fn end(&self) -> usize {
         self.old().next_back().map_or(0, |(_, at)| at + 1)
+    }
+
+    /// Tells whether any of the old lines says something about where it stands.
+    pub(super) fn is_telling(&self) -> bool {
+        self.old().any(|(line, _)| is_telling(&line.text))
     }
 
     pub(super) fn effect(&self) -> Effect {
@@ -137,12 +142,76 @@ pub(super) fn places(hunk: &Hunk, text: &Text<'_>) -> Vec<Spot> {
     };
     let exact = fewest(readings.iter().map(exactly));
     if !exact.is_empty() {
-        return exact;
+        return or_shifted(exact, &readings, text);
     }
-    let classes: [Class; 5] = [as_it_stands, with_a_lost_sign, with_gaps, without_an_edge, apart];
     let found =
-        |class: &Class| fewest(readings.iter().map(|lines| best(at_the_end(class(lines, text), text))));
-    classes.iter().map(found).find(|spots| !spots.is_empty()).unwrap_or_default()
+        |class: Class| fewest(readings.iter().map(|lines| best(at_the_end(class(lines, text), text))));
+    let stands = found(as_it_stands);
+    if !stands.is_empty() {
+        return stands;
+    }
+    let listed: Vec<Rc<[Line]>> =
+        readings.iter().filter_map(|lines| with_list_items(hunk, lines, text)).collect();
+    let listed = fewest(listed.iter().map(|lines| best(runs(lines, text, Shape::LostSign))));
+    if !listed.is_empty() {
+        return listed;
+    }
+    let classes: [Class; 4] = [with_a_lost_sign, with_gaps, without_an_edge, apart];
+    classes.into_iter().map(found).find(|spots| !spots.is_empty()).unwrap_or_default()
+}
+
+/// Context that seems to have lost its sign may as well be indented one space less, together with the added lines.
+/// Then the added lines tell: those of the file are indented like others of it.
+fn or_shifted(exact: Vec<Spot>, readings: &[Rc<[Line]>], text: &Text<'_>) -> Vec<Spot> {
+    let [spot] = exact.as_slice() else { return exact };
+    let signed = |lines: &Rc<[Line]>| {
+        let mut pairs = lines.iter().zip(spot.lines.iter());
+        lines.len() == spot.lines.len()
+            && pairs.all(|(line, raw)| match line.kind {
+                Kind::Context => raw.text.strip_prefix(' ').unwrap_or(&raw.text) == line.text,
+                Kind::Deleted | Kind::Added => raw == line,
+            })
+    };
+    let others = readings.iter().filter(|lines| **lines != spot.lines && signed(lines));
+    let shifted: Vec<Spot> = others
+        .flat_map(|lines| as_it_stands(lines, text))
+        .filter(|other| other.start() == spot.start())
+        .collect();
+    let known: BTreeSet<&str> =
+        spot.old().filter_map(|(_, at)| text.line(at)).map(|line| split_indent(line).0).collect();
+    let like_others = |less: usize| {
+        let added = spot.walk().filter(|(line, _)| line.kind == Kind::Added && !line.text.trim().is_empty());
+        let indents = added.map(|(line, _)| " ".repeat(less) + split_indent(&line.text).0);
+        indents.filter(|indent| known.contains(indent.as_str())).count()
+    };
+    if !shifted.is_empty() && like_others(1) > like_others(0) { shifted } else { exact }
+}
+
+/// Takes list items for context whose sign was lost, so that their dash looks like one: the file has them with the dash
+/// and not without, and the counts in the header say the same or other context lost its sign too.
+fn with_list_items(hunk: &Hunk, lines: &Rc<[Line]>, text: &Text<'_>) -> Option<Rc<[Line]>> {
+    let dashed = |line: &Line| format!("-{}", line.text);
+    let is_item = |line: &Line| {
+        line.kind == Kind::Deleted
+            && text.index().number(&line.text).is_none()
+            && text.index().number(&dashed(line)).is_some()
+    };
+    // Who adds ` item` after `- item` has only forgotten the dash of the list.
+    let replaced = |(at, line): (usize, &Line)| {
+        let next = lines.get(at + 1).filter(|next| next.kind == Kind::Added && next.text.starts_with(' '));
+        is_item(line) && next.is_some()
+    };
+    if lines.iter().enumerate().any(replaced) {
+        return None;
+    }
+    let read = |line: &Line| match is_item(line) {
+        true => Line { kind: Kind::Context, text: dashed(line), newline: line.newline },
+        false => line.clone(),
+    };
+    let read: Rc<[Line]> = lines.iter().map(read).collect();
+    let count = |skipped: Kind| read.iter().filter(|line| line.kind != skipped).count();
+    let counted = hunk.counts == Some((count(Kind::Added), count(Kind::Deleted)));
+    ((counted || hunk.lost_signs) && read != *lines).then_some(read)
 }
 
 /// Chooses the reading whose lines are the most alike, and of those the one with the fewest places.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::assemble::{Placed, assemble};
+use super::assemble::{Placed, assemble, indents};
 use super::choose::choose;
 use super::compare::{Likeness, Proofs, compare};
 use super::explain;
@@ -28,8 +28,9 @@ pub fn plan(patch: &Patch, originals: &BTreeMap<String, Original>) -> Result<Pla
     }
     // What the lines of one hunk prove about the way of the patch holds for all of it.
     let proofs = proofs(&works);
+    let indents = works.iter().flat_map(Work::indents).collect();
     for work in &works {
-        if let Err(reason) = planner.write(work, &proofs) {
+        if let Err(reason) = planner.write(work, &proofs, &indents) {
             rejections.push(reason);
         }
     }
@@ -62,6 +63,20 @@ enum Work<'a> {
     Create { path: &'a str, file: &'a FilePatch },
     Delete { path: &'a str },
     Edit { from: &'a str, to: &'a str, file: &'a FilePatch, text: Text<'a>, placed: Vec<Placed> },
+}
+
+impl Work<'_> {
+    /// What the hunks prove about the indentation of the patch, if it differs from the file's.
+    fn indents(&self) -> Indents {
+        match self {
+            Work::Edit { text, placed, .. }
+                if placed.iter().any(|placed| placed.spot.fit.likeness == Likeness::Indentation) =>
+            {
+                indents(text, placed)
+            }
+            Work::Edit { .. } | Work::Create { .. } | Work::Delete { .. } => Indents::new(),
+        }
+    }
 }
 
 /// Collects what all hunks prove; a patch that fits exactly was not rewritten, and nothing is to be undone.
@@ -141,7 +156,7 @@ impl<'a> Planner<'a> {
             return Ok(Work::Delete { path });
         }
         let lines: Vec<Line> = lines.into_iter().cloned().collect();
-        let whole = Hunk { old_start: Some(1), heading: None, readings: vec![lines] };
+        let whole = Hunk { old_start: Some(1), readings: vec![lines], ..Hunk::default() };
         let count = whole.lines().len();
         let placed = || choose(std::slice::from_ref(&whole), &text).iter().all(Result::is_ok);
         let detail = if count == 0 {
@@ -174,7 +189,7 @@ impl<'a> Planner<'a> {
         Ok(Work::Edit { from: path, to: path, file, text, placed: vec![Placed { number: 1, spot }] })
     }
 
-    fn write(&mut self, work: &Work<'_>, proofs: &Proofs) -> Result<(), Rejection> {
+    fn write(&mut self, work: &Work<'_>, proofs: &Proofs, elsewhere: &Indents) -> Result<(), Rejection> {
         match work {
             Work::Create { path, file } => {
                 let bytes = created(path, file, proofs)?;
@@ -193,7 +208,7 @@ impl<'a> Planner<'a> {
             }
             Work::Delete { path } => self.deletes.push(Write::Delete { path: (*path).to_owned() }),
             Work::Edit { from, to, file, text, placed } => {
-                let new = assemble(text, placed, proofs)
+                let new = assemble(text, placed, proofs, elsewhere)
                     .map_err(|(number, reason)| Rejection::of_hunk(from, number, reason))?;
                 let (bytes, executable) = self.existing(from)?;
                 self.placements.append(&mut placements(to, &file.hunks, text, placed));

@@ -34,10 +34,12 @@ pub(super) fn read(text: &str) -> Result<Patch, Vec<Rejection>> {
         files: Vec::new(),
         known: BTreeMap::new(),
         rejections: Vec::new(),
+        fenced: false,
+        changes_follow: Vec::new(),
         block_path: None,
         closing: BTreeSet::new(),
     };
-    reader.closing = closing_tags(&reader.lines);
+    reader.look_around();
     reader.sections();
     if reader.files.is_empty() && reader.rejections.is_empty() {
         reader.rejections.push(Rejection::of_patch(EXPECTED));
@@ -52,6 +54,10 @@ struct Reader<'a> {
     /// Which section deals with a path.
     known: BTreeMap<String, usize>,
     rejections: Vec<Rejection>,
+    /// Whether a code fence stands before the patch.
+    fenced: bool,
+    /// For each line whether something after it looks like a change.
+    changes_follow: Vec<bool>,
     /// The file of the latest block.
     block_path: Option<String>,
     /// The ends of tags that stand around the patch, such as `</patch>`.
@@ -65,6 +71,24 @@ struct Body {
 }
 
 impl Reader<'_> {
+    /// Notes what stands around the patch.
+    fn look_around(&mut self) {
+        let first = (0..self.lines.len()).find(|at| starts_section(&self.lines, *at)).unwrap_or_default();
+        self.closing = closing_tags(&self.lines[..first]);
+        self.fenced = self.lines[..first].iter().any(|line| is_fence(line));
+        let mut follow = false;
+        let mut changes_follow: Vec<bool> = (0..self.lines.len())
+            .rev()
+            .map(|at| {
+                let after = follow;
+                follow |= looks_changed(self.lines[at]);
+                after
+            })
+            .collect();
+        changes_follow.reverse();
+        self.changes_follow = changes_follow;
+    }
+
     /// Reads every section; what stands between sections is somebody's prose.
     fn sections(&mut self) {
         while let Some(line) = self.lines.get(self.at) {
@@ -211,21 +235,37 @@ impl Reader<'_> {
             self.at = body.end;
             let mut readings = body.readings;
             readings.iter_mut().for_each(|lines| drop_wrong_marks(lines));
-            hunks.push(Hunk { old_start: header.old_start, heading: header.heading, readings });
+            let counts = header.old_count.zip(header.new_count);
+            let lost_signs = self.lines[start..body.end].iter().any(|line| !is_body(line));
+            let HunkHeader { old_start, heading, .. } = header;
+            hunks.push(Hunk { old_start, counts, heading, lost_signs, readings });
         }
         Ok(hunks)
     }
 
     fn body(&self, start: usize, header: &HunkHeader) -> Result<Body, String> {
-        if let Some((lines, end)) = self.counted(start, header) {
-            let next = self.lines.get(end).copied().unwrap_or_default();
-            let ends = next.trim().is_empty() || !is_body(next) || self.is_boundary(end);
-            if (ends || self.is_signature(end)) && self.leftover(end, false).is_none() {
-                let unsigned = unsigned(&self.lines[start..end]);
-                return Ok(Body { readings: with_other(lines, unsigned), end });
-            }
+        let counted = self.counted(start, header).filter(|(_, end)| self.leftover(*end, false).is_none());
+        let Some((lines, end)) = counted else { return self.signed(start) };
+        let readings = with_other(lines, unsigned(&self.lines[start..end]));
+        if self.is_end(end) || self.is_signature(end) {
+            return Ok(Body { readings, end });
         }
-        self.signed(start)
+        // Too small a count may fit by chance; but after an empty line there may be somebody's words.
+        let mut body = self.signed(start)?;
+        if self.lines[end].is_empty() {
+            body.readings.extend(readings);
+        }
+        Ok(body)
+    }
+
+    /// Tells whether a body may end here: nothing that looks like a line of it comes before the next header.
+    fn is_end(&self, at: usize) -> bool {
+        let blank = self.lines[at..].iter().take_while(|line| line.trim().is_empty()).count();
+        let next = self.lines.get(at + blank).copied().unwrap_or_default();
+        next.is_empty()
+            || self.is_boundary(at + blank)
+            || !is_body(next)
+            || blank > 0 && !next.starts_with(' ')
     }
 
     /// Reads as many lines as the header says; `None` if the header does not say or is wrong.
@@ -311,22 +351,35 @@ impl Reader<'_> {
     /// Finds a line that looks like a part of a hunk, before the next header.
     fn leftover(&self, from: usize, through_fences: bool) -> Option<usize> {
         (from..self.lines.len())
-            .take_while(|at| !self.is_boundary(*at) || through_fences && is_fence(self.lines[*at]))
+            .take_while(|at| !self.is_header(*at) && (through_fences || !self.is_fence(*at)))
             .find(|at| looks_changed(self.lines[*at]))
     }
 
     /// Tells whether a line can only start something else than more of a hunk.
     fn is_boundary(&self, at: usize) -> bool {
+        self.is_header(at) || self.is_fence(at)
+    }
+
+    /// Tells whether another hunk or file starts here, or the patch ends.
+    fn is_header(&self, at: usize) -> bool {
         let Some(line) = self.lines.get(at) else { return true };
+        let hunk_follows = self.lines.get(at + 1).is_some_and(|next| next.starts_with("@@"));
         starts_git_section(&self.lines, at)
             || line.starts_with("@@")
-            || is_fence(line)
             || starts_block(line)
             || starts_whole_file(line)
             || self.closing.contains(line.trim())
             || line.starts_with("--- ")
                 && is_plain_header(&self.lines, at)
-                && (self.lines[at + 1].starts_with("+++ ") || is_prefixed(line))
+                && (self.lines[at + 1].starts_with("+++ ") || is_prefixed(line, "--- a/"))
+            || hunk_follows && is_prefixed(line, "+++ b/")
+    }
+
+    /// Tells whether a code fence ends the patch here. A file's own fence may have lost its sign: then no fence stands
+    /// before the patch, and changes follow.
+    fn is_fence(&self, at: usize) -> bool {
+        let fence = self.lines.get(at).is_some_and(|line| is_fence(line));
+        fence && (self.fenced || !self.changes_follow.get(at).copied().unwrap_or_default())
     }
 
     /// Tells whether the signature of a mailed patch stands here: `-- ` and git's version.
@@ -382,10 +435,9 @@ impl Reader<'_> {
     }
 }
 
-/// Tells whether a line names a file as git does: nobody deletes a line that says `-- a/PATH`.
-fn is_prefixed(line: &str) -> bool {
-    line.strip_prefix("--- a/")
-        .is_some_and(|path| path.contains(['/', '.']) && !path.trim_end().contains(' '))
+/// Tells whether a line names a file as git does: nobody deletes a line that says `-- a/PATH`, or adds `++ b/PATH`.
+fn is_prefixed(line: &str, prefix: &str) -> bool {
+    line.strip_prefix(prefix).is_some_and(|path| path.contains(['/', '.']) && !path.trim_end().contains(' '))
 }
 
 /// Reads a line of a hunk; `None` for anything else, the mark of a missing newline included.
@@ -453,14 +505,13 @@ fn drop_wrong_marks(lines: &mut [Line]) {
     }
 }
 
-/// Finds the tags that are opened before the patch, on lines of their own.
+/// Finds the ends of the tags that are opened on lines of their own.
 fn closing_tags(lines: &[&str]) -> BTreeSet<String> {
-    let before = (0..lines.len()).take_while(|at| !starts_section(lines, *at));
     let name = |line: &str| {
         let name = line.trim().strip_prefix('<')?.strip_suffix('>')?.split(' ').next()?.to_owned();
         name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)).then_some(name)
     };
-    before.filter_map(|at| Some(format!("</{}>", name(lines[at])?))).collect()
+    lines.iter().filter_map(|line| Some(format!("</{}>", name(line)?))).collect()
 }
 
 /// Shows the start of a line without anything that could not be printed.

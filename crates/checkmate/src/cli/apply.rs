@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::{Place, print, read};
 use crate::error::CommandError;
 use crate::exit_code;
-use crate::workspace::{DirectoryApply, Repository, apply_to_directory};
+use crate::workspace::{DirectoryApply, DirectoryWish, Repository, apply_to_directory};
 
 /// Apply a patch to the files, all of it or nothing
 #[derive(Debug, clap::Args)]
@@ -16,6 +16,9 @@ pub(super) struct Args {
     /// Only say what would happen
     #[arg(long)]
     check: bool,
+    /// Draw each hunk beside the file's lines: where it goes, or where it comes nearest
+    #[arg(long)]
+    explain: bool,
 }
 
 pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
@@ -36,16 +39,21 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
             Repository::discover(&here).map_or(here, |repository| repository.root().to_owned())
         }
     };
-    match apply_to_directory(&root, &patch, args.check)? {
+    let wish = DirectoryWish { check_only: args.check, pictures: args.explain };
+    let (applied, pictures) = apply_to_directory(&root, &patch, wish)?;
+    let pictures: String = pictures.iter().map(|picture| format!("\n{picture}")).collect();
+    match applied {
         DirectoryApply::Applied { files, placements } => {
             let placements = placements.iter().map(|placement| format!("  {placement}\n"));
-            print(&files.iter().map(|file| format!("{file}\n")).chain(placements).collect::<String>());
+            let lines: String = files.iter().map(|file| format!("{file}\n")).chain(placements).collect();
+            print(&(lines + &pictures));
             Ok(exit_code::DONE)
         }
         DirectoryApply::Rejected(reasons) => {
             for reason in reasons {
                 anstream::eprintln!("{reason}");
             }
+            anstream::eprint!("{pictures}");
             Ok(exit_code::NOT_APPROVED)
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use checkmate_machine::patch::{self, Obstacle, Original, Placement, Write};
+use checkmate_machine::patch::{self, Obstacle, Original, Picture, Placement, Write};
 
 use super::candidate::above;
 use super::files::{Fuse, Intent, Step, forget, load, save, stage_file, sync_staged};
@@ -27,18 +27,35 @@ pub enum DirectoryApply {
     Rejected(Vec<String>),
 }
 
-/// Applies a patch to the files below `root`, all of it or nothing; with `check_only` it is placed but not written.
+/// What is wanted of a patch to a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DirectoryWish {
+    /// Only place it and write nothing.
+    pub check_only: bool,
+    /// Draw where each hunk goes, or comes nearest.
+    pub pictures: bool,
+}
+
+/// Applies a patch to the files below `root`, all of it or nothing, and returns the pictures that are wished for.
 ///
 /// An earlier call that was interrupted is finished first.
 pub fn apply_to_directory(
     root: &Path,
     patch: &str,
-    check_only: bool,
-) -> Result<DirectoryApply, WorkspaceError> {
-    apply(root, patch, check_only, &Fuse::default())
+    wish: DirectoryWish,
+) -> Result<(DirectoryApply, Vec<Picture>), WorkspaceError> {
+    let mut pictures = Vec::new();
+    let applied = apply(root, patch, wish, &mut pictures, &Fuse::default())?;
+    Ok((applied, pictures))
 }
 
-fn apply(root: &Path, patch: &str, check_only: bool, fuse: &Fuse) -> Result<DirectoryApply, WorkspaceError> {
+fn apply(
+    root: &Path,
+    patch: &str,
+    wish: DirectoryWish,
+    pictures: &mut Vec<Picture>,
+    fuse: &Fuse,
+) -> Result<DirectoryApply, WorkspaceError> {
     let root = root.canonicalize().map_err(|source| WorkspaceError::io("find the folder", root, source))?;
     let root = Root::open(&root)?;
     let _lock = root.lock()?;
@@ -59,6 +76,9 @@ fn apply(root: &Path, patch: &str, check_only: bool, fuse: &Fuse) -> Result<Dire
         originals.insert(path.to_owned(), original);
         states.insert(path, state);
     }
+    if wish.pictures {
+        *pictures = patch::pictures(&patch, &originals);
+    }
     let plan = match patch::plan(&patch, &originals) {
         Ok(plan) => plan,
         Err(rejections) => return Ok(rejected(&rejections)),
@@ -70,7 +90,7 @@ fn apply(root: &Path, patch: &str, check_only: bool, fuse: &Fuse) -> Result<Dire
     if !obstacles.is_empty() {
         return Ok(DirectoryApply::Rejected(obstacles));
     }
-    if !check_only {
+    if !wish.check_only {
         stage_all(&intent, &plan.writes)?;
         fuse.burn()?;
         save(&root.path().join(STAGE).join("landing.json"), &intent)?;

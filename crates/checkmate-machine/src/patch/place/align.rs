@@ -25,8 +25,10 @@ pub(super) enum Bridge {
 /// What an alignment leaves out; the least wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct Cost {
-    jumps: usize,
+    /// Places where lines are left out in silence, be they few or many.
     gaps: usize,
+    /// Those of them where more than [`NEAR`] are left out.
+    jumps: usize,
     /// Lines left out where the hunk says so.
     marked: usize,
 }
@@ -39,7 +41,7 @@ impl Bridge {
             Bridge::Marked => Some(Cost { marked: left_out, ..Cost::default() }),
             _ if left_out == 0 => Some(Cost::default()),
             Bridge::Near | Bridge::Far if left_out <= NEAR => Some(Cost { gaps: 1, ..Cost::default() }),
-            Bridge::Far => Some(Cost { jumps: 1, ..Cost::default() }),
+            Bridge::Far => Some(Cost { gaps: 1, jumps: 1, ..Cost::default() }),
             Bridge::Adjacent | Bridge::Near => None,
         }
     }
@@ -50,8 +52,8 @@ impl std::ops::Add for Cost {
 
     fn add(self, other: Self) -> Self {
         Self {
-            jumps: self.jumps + other.jumps,
             gaps: self.gaps + other.gaps,
+            jumps: self.jumps + other.jumps,
             marked: self.marked.saturating_add(other.marked),
         }
     }
@@ -122,7 +124,7 @@ fn costs(places: &[&[usize]], bridges: &[Bridge]) -> Vec<Vec<Option<Cost>>> {
                 Bridge::Far => {
                     let beyond = to.partition_point(|other| *other <= place + NEAR + 1);
                     let rest = far.get(beyond).copied().flatten();
-                    rest.map(|rest| rest + Cost { jumps: 1, ..Cost::default() })
+                    rest.map(|rest| rest + Cost { gaps: 1, jumps: 1, ..Cost::default() })
                 }
                 Bridge::Marked => {
                     let rest = marked.get(first).copied().flatten();

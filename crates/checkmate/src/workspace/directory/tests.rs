@@ -32,7 +32,9 @@ fn a_patch_is_applied_without_git_or_only_checked() {
     let before = photograph(folder.path());
     for check_only in [true, false] {
         assert_eq!(photograph(folder.path()), before);
-        let answer = apply_to_directory(folder.path(), &change(), check_only).unwrap();
+        let wish = DirectoryWish { check_only, pictures: check_only };
+        let (answer, pictures) = apply_to_directory(folder.path(), &change(), wish).unwrap();
+        assert_eq!(pictures.is_empty(), !check_only);
         let DirectoryApply::Applied { files, .. } = answer else { panic!("{answer:?}") };
         assert_eq!(files, ["a", "d/e/new", "gone/only", "swap", "swap/inner"]);
     }
@@ -60,7 +62,7 @@ fn what_cannot_be_placed_touches_nothing() {
         ("outside", patch("../x", None, Some("2\n"))),
         ("our own folder", patch(".checkmate-apply/landing.json", None, Some("{}\n"))),
     ] {
-        let answer = apply_to_directory(folder.path(), &text, false).unwrap();
+        let (answer, _) = apply_to_directory(folder.path(), &text, DirectoryWish::default()).unwrap();
         assert!(
             matches!(&answer, DirectoryApply::Rejected(reasons) if !reasons.is_empty()),
             "{name}: {answer:?}"
@@ -78,12 +80,13 @@ fn a_patch_that_was_cut_off_is_finished_by_the_next_call() {
         let before = photograph(folder.path());
         let fuse = Fuse::default();
         fuse.set(cut);
-        if apply(folder.path(), &change(), false, &fuse).is_ok() {
+        if apply(folder.path(), &change(), DirectoryWish::default(), &mut Vec::new(), &fuse).is_ok() {
             assert!(cut > 6, "the plug was pulled too late");
             break;
         }
         let next = patch("b", Some("1\n"), Some("1\n1\n"));
-        apply_to_directory(folder.path(), &next, true).unwrap();
+        apply_to_directory(folder.path(), &next, DirectoryWish { check_only: true, pictures: false })
+            .unwrap();
         let now = photograph(folder.path());
         let whole = photograph(self::folder(AFTER).path());
         assert!(now == whole || (now == before && cut == 0), "{cut}: {now:?}");
