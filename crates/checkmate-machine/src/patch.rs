@@ -87,7 +87,7 @@ struct Hunk {
     /// How many old and new lines the header says it has.
     counts: Option<(usize, usize)>,
     heading: Option<String>,
-    /// Whether it has lines without any sign.
+    /// Whether it, or another hunk of the patch, has lines without any sign.
     lost_signs: bool,
     /// What its lines may be, the most likely first; never empty.
     readings: Vec<Vec<Line>>,

@@ -31,14 +31,13 @@ const NEARBY: usize = 200;
 /// Chooses a place for every hunk of a file, or says for each why it has none.
 pub(super) fn choose(hunks: &[Hunk], text: &Text<'_>) -> Vec<Result<Spot, Misplaced>> {
     let found: Vec<Result<Vec<Spot>, Misplaced>> = hunks.iter().map(|hunk| candidates(hunk, text)).collect();
-    let mut chosen: Vec<Option<usize>> = hunks
-        .iter()
-        .zip(&found)
-        .map(|(hunk, found)| {
-            let spots = found.as_ref().map_or(&[][..], Vec::as_slice);
-            alone(spots).or_else(|| by_number(hunk, spots)).or_else(|| by_heading(hunk, spots, text))
-        })
-        .collect();
+    let one = |(hunk, found): (&Hunk, &Result<Vec<Spot>, Misplaced>)| {
+        let spots = found.as_ref().map_or(&[][..], Vec::as_slice);
+        // What is left of a hunk must have one place only: whatever else names one may mean what was left out.
+        let whole = spots.iter().all(|spot| spot.fit.shape <= Shape::Gaps);
+        alone(spots).or_else(|| one_of(hunk, spots, text).filter(|_| whole))
+    };
+    let mut chosen: Vec<Option<usize>> = hunks.iter().zip(&found).map(one).collect();
     by_order(&found, &mut chosen);
     found
         .into_iter()
@@ -73,34 +72,35 @@ fn alone(spots: &[Spot]) -> Option<usize> {
     (spots.len() == 1).then_some(0)
 }
 
-/// Chooses the place at the number in the header, or one that is clearly nearer to it than all others.
-fn by_number(hunk: &Hunk, spots: &[Spot]) -> Option<usize> {
+/// Chooses by number and heading; where they disagree, nothing is proven.
+fn one_of(hunk: &Hunk, spots: &[Spot], text: &Text<'_>) -> Option<usize> {
     if spots.len() > MOST_PLACES {
         return None;
     }
-    let number = hunk.numbered()?;
-    let mut distances: Vec<(usize, usize)> =
-        (0..).zip(spots).map(|(at, spot)| (spot.start().abs_diff(number + spot.lead), at)).collect();
+    let mut distances: Vec<(usize, usize)> = Vec::new();
+    if let Some(number) = hunk.numbered() {
+        distances.extend((0..).zip(spots).map(|(at, spot)| (spot.start().abs_diff(number + spot.lead), at)));
+    }
     distances.sort_unstable();
     // A bracket is everywhere, so a number that is not exact proves nothing for it.
     let tells = |at: usize| spots.get(at).is_some_and(Spot::is_telling);
-    match distances.as_slice() {
-        [(0, at), (next, _), ..] if *next > 0 => Some(*at),
-        [(near, at), (far, _), ..]
-            if near < far && *near <= NEARBY && near * CLEARLY <= *far && tells(*at) =>
-        {
-            Some(*at)
+    let near = match distances.as_slice() {
+        [(0, at), (next, _), ..] if *next > 0 => return Some(*at),
+        [(near, at), (far, _), ..] => {
+            let clearly = near < far && *near <= NEARBY && near * CLEARLY <= *far;
+            (clearly && tells(*at)).then_some(*at)
         }
         _ => None,
+    };
+    match (near, by_heading(hunk, spots, text)) {
+        (Some(near), Some(below)) => (near == below).then_some(near),
+        (near, below) => near.or(below),
     }
 }
 
 /// Chooses the one place that stands below the heading, with no other line like a heading between.
 fn by_heading(hunk: &Hunk, spots: &[Spot], text: &Text<'_>) -> Option<usize> {
     let heading = hunk.heading.as_deref().filter(|heading| !heading.is_empty())?;
-    if spots.len() > MOST_PLACES {
-        return None;
-    }
     let wanted = key(heading);
     let heads: Vec<usize> = (0..text.lines.len())
         .filter(|at| text.line(*at).is_some_and(|line| key(line).starts_with(&wanted)))

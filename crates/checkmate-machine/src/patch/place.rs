@@ -7,15 +7,19 @@
 //! by other evidence, never by how similar they are. A deleted line that is not in the file has no place at all.
 
 mod align;
+mod gaps;
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::compare::{Likeness, Proofs, compare, split_indent};
 use super::indent::{Indents, shifts};
-use super::text::{MOST_PLACES, Text, Wanted, bare};
+use super::text::{Text, Wanted};
 use super::{Fit, Hunk, Kind, Line, Shape};
-use align::{Bridge, align};
+use gaps::{apart, with_gaps};
+
+pub(super) use gaps::is_elision;
 
 /// A place for a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,8 +104,7 @@ impl Spot {
     ) -> Option<Likeness> {
         let mut worst = Likeness::Exact;
         for (line, at) in self.old() {
-            let written = std::str::from_utf8(bare(line.text.as_bytes())).unwrap_or_default();
-            let alike = compare(written, text.line(at)?, proofs)?;
+            let alike = compare(bare_text(line), text.line(at)?, proofs)?;
             worst = worst.max(alike.likeness);
             indents.extend(alike.indents.map(|(patch, file)| (patch.to_owned(), file.to_owned())));
         }
@@ -113,7 +116,8 @@ impl Spot {
         let mut indents = Indents::new();
         self.fit.likeness = self.prove(text, &mut Proofs::default(), &mut indents)?;
         let indented = |line: &Line| line.kind == Kind::Added && !line.text.trim().is_empty();
-        let must_indent = self.lines.iter().any(indented);
+        // Where a hunk leaves lines out, lines that differ in indentation only may be others.
+        let must_indent = self.fit.shape != Shape::Whole || self.lines.iter().any(indented);
         (!must_indent || !shifts(&indents).is_empty()).then_some(self)
     }
 }
@@ -142,10 +146,12 @@ pub(super) fn places(hunk: &Hunk, text: &Text<'_>) -> Vec<Spot> {
     };
     let exact = fewest(readings.iter().map(exactly));
     if !exact.is_empty() {
-        return or_shifted(exact, &readings, text);
+        return or_shifted(exact, hunk, &readings, as_it_stands, text);
     }
-    let found =
-        |class: Class| fewest(readings.iter().map(|lines| best(at_the_end(class(lines, text), text))));
+    let found = |class: Class| {
+        let spots = fewest(readings.iter().map(|lines| best(at_the_end(class(lines, text), text))));
+        or_shifted(spots, hunk, &readings, class, text)
+    };
     let stands = found(as_it_stands);
     if !stands.is_empty() {
         return stands;
@@ -161,9 +167,16 @@ pub(super) fn places(hunk: &Hunk, text: &Text<'_>) -> Vec<Spot> {
 }
 
 /// Context that seems to have lost its sign may as well be indented one space less, together with the added lines.
-/// Then the added lines tell: those of the file are indented like others of it.
-fn or_shifted(exact: Vec<Spot>, readings: &[Rc<[Line]>], text: &Text<'_>) -> Vec<Spot> {
-    let [spot] = exact.as_slice() else { return exact };
+/// Then the added lines tell: those of the file are indented like others of it. Where they do not, a patch that lost
+/// signs has lines that start with none.
+fn or_shifted(
+    found: Vec<Spot>,
+    hunk: &Hunk,
+    readings: &[Rc<[Line]>],
+    class: Class,
+    text: &Text<'_>,
+) -> Vec<Spot> {
+    let [spot] = found.as_slice() else { return found };
     let signed = |lines: &Rc<[Line]>| {
         let mut pairs = lines.iter().zip(spot.lines.iter());
         lines.len() == spot.lines.len()
@@ -173,10 +186,9 @@ fn or_shifted(exact: Vec<Spot>, readings: &[Rc<[Line]>], text: &Text<'_>) -> Vec
             })
     };
     let others = readings.iter().filter(|lines| **lines != spot.lines && signed(lines));
-    let shifted: Vec<Spot> = others
-        .flat_map(|lines| as_it_stands(lines, text))
-        .filter(|other| other.start() == spot.start())
-        .collect();
+    let same_place =
+        |other: &Spot| other.steps.iter().map(|step| step.at).eq(spot.steps.iter().map(|step| step.at));
+    let shifted: Vec<Spot> = others.flat_map(|lines| class(lines, text)).filter(same_place).collect();
     let known: BTreeSet<&str> =
         spot.old().filter_map(|(_, at)| text.line(at)).map(|line| split_indent(line).0).collect();
     let like_others = |less: usize| {
@@ -184,22 +196,28 @@ fn or_shifted(exact: Vec<Spot>, readings: &[Rc<[Line]>], text: &Text<'_>) -> Vec
         let indents = added.map(|(line, _)| " ".repeat(less) + split_indent(&line.text).0);
         indents.filter(|indent| known.contains(indent.as_str())).count()
     };
-    if !shifted.is_empty() && like_others(1) > like_others(0) { shifted } else { exact }
+    let is_shifted = match like_others(1).cmp(&like_others(0)) {
+        Ordering::Less => false,
+        Ordering::Equal => !hunk.lost_signs,
+        Ordering::Greater => true,
+    };
+    if !shifted.is_empty() && is_shifted { shifted } else { found }
 }
 
 /// Takes list items for context whose sign was lost, so that their dash looks like one: the file has them with the dash
 /// and not without, and the counts in the header say the same or other context lost its sign too.
 fn with_list_items(hunk: &Hunk, lines: &Rc<[Line]>, text: &Text<'_>) -> Option<Rc<[Line]>> {
-    let dashed = |line: &Line| format!("-{}", line.text);
-    let is_item = |line: &Line| {
-        line.kind == Kind::Deleted
-            && text.index().number(&line.text).is_none()
-            && text.index().number(&dashed(line)).is_some()
+    let dashed = |line: &Line| format!("{}{}", line.kind.sign(), line.text);
+    let is_there = |line: &str| text.index().number(line).is_some();
+    let is_item = |line: &Line| match line.kind {
+        Kind::Context => false,
+        Kind::Deleted => !is_there(&line.text) && is_there(&dashed(line)),
+        Kind::Added => is_there(&dashed(line)),
     };
     // Who adds ` item` after `- item` has only forgotten the dash of the list.
     let replaced = |(at, line): (usize, &Line)| {
         let next = lines.get(at + 1).filter(|next| next.kind == Kind::Added && next.text.starts_with(' '));
-        is_item(line) && next.is_some()
+        line.kind == Kind::Deleted && is_item(line) && next.is_some_and(|next| !is_item(next))
     };
     if lines.iter().enumerate().any(replaced) {
         return None;
@@ -211,7 +229,8 @@ fn with_list_items(hunk: &Hunk, lines: &Rc<[Line]>, text: &Text<'_>) -> Option<R
     let read: Rc<[Line]> = lines.iter().map(read).collect();
     let count = |skipped: Kind| read.iter().filter(|line| line.kind != skipped).count();
     let counted = hunk.counts == Some((count(Kind::Added), count(Kind::Deleted)));
-    ((counted || hunk.lost_signs) && read != *lines).then_some(read)
+    let only_dashes = !lines.iter().any(|line| line.kind == Kind::Added && is_item(line));
+    ((counted || hunk.lost_signs && only_dashes) && read != *lines).then_some(read)
 }
 
 /// Chooses the reading whose lines are the most alike, and of those the one with the fewest places.
@@ -330,118 +349,12 @@ fn without_an_edge(lines: &Rc<[Line]>, text: &Text<'_>) -> Vec<Spot> {
     spots
 }
 
+/// A line of a hunk without a carriage return at its end.
+fn bare_text(line: &Line) -> &str {
+    line.text.strip_suffix('\r').unwrap_or(&line.text)
+}
+
 /// Tells whether a line says anything about where it stands; empty lines and brackets are everywhere.
 fn is_telling(line: &str) -> bool {
     line.chars().filter(|c| c.is_alphanumeric()).count() >= 2
-}
-
-fn with_gaps(lines: &Rc<[Line]>, text: &Text<'_>) -> Vec<Spot> {
-    aligned(lines, text, false)
-}
-
-/// Reads a hunk as several whose `@@` are missing.
-fn apart(lines: &Rc<[Line]>, text: &Text<'_>) -> Vec<Spot> {
-    aligned(lines, text, true).into_iter().filter(parts_tell).collect()
-}
-
-/// Tells whether every part of a hunk that stands apart changes something and says where.
-fn parts_tell(spot: &Spot) -> bool {
-    let mut before = None;
-    let (mut changes, mut tells) = (false, false);
-    for (line, at) in spot.walk() {
-        if before.is_some_and(|before| at > before + align::NEAR) {
-            if !(changes && tells) {
-                return false;
-            }
-            (changes, tells) = (false, false);
-        }
-        changes |= line.kind != Kind::Context;
-        tells |= line.kind != Kind::Added && is_telling(&line.text);
-        before = Some(if line.kind == Kind::Added { at } else { at + 1 });
-    }
-    changes && tells
-}
-
-/// Finds the old lines of a hunk in the file's order, with lines of the file between them that the hunk leaves out.
-fn aligned(lines: &Rc<[Line]>, text: &Text<'_>, far: bool) -> Vec<Spot> {
-    let marks: Vec<bool> =
-        lines.iter().map(|line| line.kind == Kind::Context && is_elision(&line.text)).collect();
-    let old: Vec<usize> = (0..lines.len())
-        .filter(|at| lines.get(*at).is_some_and(|line| line.kind != Kind::Added))
-        .filter(|at| !marks.get(*at).copied().unwrap_or_default())
-        .collect();
-    let kept: Option<Vec<usize>> = old.iter().map(|at| text.index().number(&lines.get(*at)?.text)).collect();
-    let Some(numbers) = kept.filter(|numbers| numbers.len() > 1) else { return Vec::new() };
-    let places: Vec<&[usize]> = numbers.iter().map(|number| text.index().places(*number)).collect();
-    let bridges: Vec<Bridge> =
-        old.windows(2).map(|ends| bridge(lines, &marks, ends[0], ends[1], far)).collect();
-    let shape = if far { Shape::Apart } else { Shape::Gaps };
-    let fit = Fit { shape, likeness: Likeness::Exact };
-    let alignments = align(&places, &bridges);
-    let spots = alignments.iter().map(|at| Spot {
-        lines: Rc::clone(lines),
-        steps: steps(lines, &marks, &old, at),
-        lead: 0,
-        fit,
-    });
-    spots.filter_map(|spot| spot.judged(text)).take(MOST_PLACES).collect()
-}
-
-/// Says how far two old lines that follow each other in a hunk may be apart in the file.
-fn bridge(lines: &[Line], marks: &[bool], from: usize, to: usize, far: bool) -> Bridge {
-    let kind = |at: usize| lines.get(at).map(|line| line.kind);
-    if (from..to).any(|at| marks.get(at).copied().unwrap_or_default()) {
-        return Bridge::Marked;
-    }
-    let (before, after) = (kind(from), kind(to));
-    let changed = [before, after].contains(&Some(Kind::Deleted));
-    if to > from + 1 && !changed {
-        return Bridge::Adjacent;
-    }
-    if far && to == from + 1 && !changed { Bridge::Far } else { Bridge::Near }
-}
-
-/// Places added lines beside the old line that they belong to where the hunk leaves lines out.
-fn steps(lines: &[Line], marks: &[bool], old: &[usize], at: &[usize]) -> Vec<Step> {
-    let mut steps = Vec::with_capacity(lines.len());
-    let (mut passed, mut marked) = (0, false);
-    for (number, line) in lines.iter().enumerate() {
-        if marks.get(number).copied().unwrap_or_default() {
-            marked = true;
-            continue;
-        }
-        if line.kind != Kind::Added {
-            steps.extend(at.get(passed).map(|at| Step { line: number, at: *at }));
-            passed += 1;
-            marked = false;
-            continue;
-        }
-        let before = passed.checked_sub(1).and_then(|before| Some((old.get(before)?, at.get(before)?)));
-        let after = at.get(passed);
-        let deleted =
-            before.is_some_and(|(line, _)| lines.get(*line).is_some_and(|line| line.kind == Kind::Deleted));
-        let next_deleted =
-            old.get(passed).and_then(|line| lines.get(*line)).is_some_and(|line| line.kind == Kind::Deleted);
-        let to_next = marked || before.is_none() || !deleted && next_deleted;
-        let place = match (before, after) {
-            (_, Some(after)) if to_next => *after,
-            (Some((_, before)), _) => before + 1,
-            (None, after) => after.copied().unwrap_or_default(),
-        };
-        steps.push(Step { line: number, at: place });
-    }
-    steps
-}
-
-/// Tells whether a context line stands for lines that are left out: `...`, perhaps in a comment.
-pub(super) fn is_elision(line: &str) -> bool {
-    const LEADERS: [&str; 9] = ["{/*", "<!--", "//", "/*", "--", "#", ";", "%", "*"];
-    let line = line.trim();
-    let comment = LEADERS.iter().find_map(|leader| line.strip_prefix(leader));
-    let text = comment.unwrap_or(line).trim_start();
-    let dots = |text: &str| text.starts_with("...") || text.starts_with('\u{2026}');
-    match comment {
-        Some(_) => dots(text),
-        None => matches!(text, "..." | "\u{2026}" | "[...]" | "(...)" | "{...}"),
-    }
 }

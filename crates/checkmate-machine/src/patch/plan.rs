@@ -60,9 +60,22 @@ struct Planner<'a> {
 
 /// A file whose hunks are placed.
 enum Work<'a> {
-    Create { path: &'a str, file: &'a FilePatch },
-    Delete { path: &'a str },
-    Edit { from: &'a str, to: &'a str, file: &'a FilePatch, text: Text<'a>, placed: Vec<Placed> },
+    Create {
+        path: &'a str,
+        file: &'a FilePatch,
+    },
+    Delete {
+        path: &'a str,
+    },
+    Edit {
+        from: &'a str,
+        to: &'a str,
+        file: &'a FilePatch,
+        /// What stands before the text: a byte order mark, like line endings, is the file's own matter.
+        mark: &'static [u8],
+        text: Text<'a>,
+        placed: Vec<Placed>,
+    },
 }
 
 impl Work<'_> {
@@ -172,9 +185,10 @@ impl<'a> Planner<'a> {
 
     fn edit(&self, from: &'a str, to: &'a str, file: &'a FilePatch) -> Result<Work<'a>, Vec<Rejection>> {
         let (bytes, _) = self.existing(from).map_err(|reason| vec![reason])?;
+        let (mark, bytes) = split_mark(bytes, file);
         let text = Text::new(bytes);
         let placed = place(from, &file.hunks, &text)?;
-        Ok(Work::Edit { from, to, file, text, placed })
+        Ok(Work::Edit { from, to, file, mark, text, placed })
     }
 
     /// Holds a file that is given whole against the one that is there.
@@ -183,10 +197,11 @@ impl<'a> Planner<'a> {
             Original::File { bytes, .. } if !bytes.is_empty() => bytes,
             Original::File { .. } | Original::Absent | Original::Other(_) => return self.create(path, file),
         };
+        let (mark, bytes) = split_mark(bytes, file);
         let text = Text::new(bytes);
         let given = file.hunks.iter().flat_map(Hunk::lines);
         let spot = whole::replacing(path, given, &text).map_err(|reason| Rejection::of_file(path, reason))?;
-        Ok(Work::Edit { from: path, to: path, file, text, placed: vec![Placed { number: 1, spot }] })
+        Ok(Work::Edit { from: path, to: path, file, mark, text, placed: vec![Placed { number: 1, spot }] })
     }
 
     fn write(&mut self, work: &Work<'_>, proofs: &Proofs, elsewhere: &Indents) -> Result<(), Rejection> {
@@ -207,9 +222,10 @@ impl<'a> Planner<'a> {
                 self.put(path, bytes, file.executable.unwrap_or(false));
             }
             Work::Delete { path } => self.deletes.push(Write::Delete { path: (*path).to_owned() }),
-            Work::Edit { from, to, file, text, placed } => {
+            Work::Edit { from, to, file, mark, text, placed } => {
                 let new = assemble(text, placed, proofs, elsewhere)
                     .map_err(|(number, reason)| Rejection::of_hunk(from, number, reason))?;
+                let new = [*mark, &new].concat();
                 let (bytes, executable) = self.existing(from)?;
                 self.placements.append(&mut placements(to, &file.hunks, text, placed));
                 let wanted = file.executable.unwrap_or(executable);
@@ -272,6 +288,16 @@ impl<'a> Planner<'a> {
                 rejections.push(Rejection::of_file(path, reason));
             }
         }
+    }
+}
+
+/// Splits a byte order mark off, unless the patch itself deals with it.
+fn split_mark<'b>(bytes: &'b [u8], file: &FilePatch) -> (&'static [u8], &'b [u8]) {
+    const MARK: &str = "\u{feff}";
+    let mut lines = file.hunks.iter().flat_map(Hunk::lines);
+    match bytes.strip_prefix(MARK.as_bytes()) {
+        Some(rest) if !lines.any(|line| line.text.starts_with(MARK)) => (MARK.as_bytes(), rest),
+        Some(_) | None => (b"", bytes),
     }
 }
 

@@ -44,6 +44,10 @@ pub(super) fn read(text: &str) -> Result<Patch, Vec<Rejection>> {
     if reader.files.is_empty() && reader.rejections.is_empty() {
         reader.rejections.push(Rejection::of_patch(EXPECTED));
     }
+    // Who forgets the space before one context line forgets it before others.
+    if reader.files.iter().flat_map(|file| &file.hunks).any(|hunk| hunk.lost_signs) {
+        reader.files.iter_mut().flat_map(|file| &mut file.hunks).for_each(|hunk| hunk.lost_signs = true);
+    }
     if reader.rejections.is_empty() { Ok(Patch { files: reader.files }) } else { Err(reader.rejections) }
 }
 
@@ -67,6 +71,8 @@ struct Reader<'a> {
 /// What a hunk's lines may be, and the number of the line after them.
 struct Body {
     readings: Vec<Vec<Line>>,
+    /// Whether there are lines without any sign.
+    lost_signs: bool,
     end: usize,
 }
 
@@ -236,9 +242,8 @@ impl Reader<'_> {
             let mut readings = body.readings;
             readings.iter_mut().for_each(|lines| drop_wrong_marks(lines));
             let counts = header.old_count.zip(header.new_count);
-            let lost_signs = self.lines[start..body.end].iter().any(|line| !is_body(line));
             let HunkHeader { old_start, heading, .. } = header;
-            hunks.push(Hunk { old_start, counts, heading, lost_signs, readings });
+            hunks.push(Hunk { old_start, counts, heading, lost_signs: body.lost_signs, readings });
         }
         Ok(hunks)
     }
@@ -248,7 +253,7 @@ impl Reader<'_> {
         let Some((lines, end)) = counted else { return self.signed(start) };
         let readings = with_other(lines, unsigned(&self.lines[start..end]));
         if self.is_end(end) || self.is_signature(end) {
-            return Ok(Body { readings, end });
+            return Ok(Body { readings, lost_signs: false, end });
         }
         // Too small a count may fit by chance; but after an empty line there may be somebody's words.
         let mut body = self.signed(start)?;
@@ -278,6 +283,9 @@ impl Reader<'_> {
         let mut at = start;
         while old > 0 || new > 0 {
             let text = self.lines.get(at)?;
+            if self.is_whole_header(at) {
+                return None;
+            }
             if text.starts_with('\\') {
                 lines.last_mut()?.newline = false;
             } else {
@@ -340,12 +348,13 @@ impl Reader<'_> {
         ends.extend(words.filter(|at| !changed(*at)).map(trimmed));
         ends.extend([whole, body.len()]);
         ends.dedup();
+        let lost_signs = ends.first().is_some_and(|end| body[..*end].iter().any(|line| !is_body(line)));
         let mut readings: Vec<Vec<Line>> = Vec::new();
         for end in ends.into_iter().filter(|end| *end > 0) {
             let lines = body_lines(&body[..end], false)?;
             readings.extend(with_other(lines, unsigned(&body[..end])));
         }
-        Ok(Body { readings, end })
+        Ok(Body { readings, lost_signs, end })
     }
 
     /// Finds a line that looks like a part of a hunk, before the next header.
@@ -373,6 +382,17 @@ impl Reader<'_> {
                 && is_plain_header(&self.lines, at)
                 && (self.lines[at + 1].starts_with("+++ ") || is_prefixed(line, "--- a/"))
             || hunk_follows && is_prefixed(line, "+++ b/")
+    }
+
+    /// Tells whether all three lines of a header as git writes it stand here, whatever the counts say.
+    fn is_whole_header(&self, at: usize) -> bool {
+        let named = |at: usize, sign: &str| {
+            let name = self.lines.get(at).and_then(|line| line.strip_prefix(sign)).unwrap_or_default();
+            name.starts_with(['a', 'b']) && name.get(1..2) == Some("/") || name.starts_with("/dev/null")
+        };
+        named(at, "--- ")
+            && named(at + 1, "+++ ")
+            && self.lines.get(at + 2).is_some_and(|line| line.starts_with("@@"))
     }
 
     /// Tells whether a code fence ends the patch here. A file's own fence may have lost its sign: then no fence stands

@@ -7,7 +7,7 @@ pub(super) const NEAR: usize = 3;
 const MOST_ALIGNMENTS: usize = 256;
 
 /// How many pairs of a line of the hunk and a line of the file are looked at.
-const MOST_PAIRS: usize = 2_000_000;
+const MOST_PAIRS: usize = 500_000;
 
 /// How far two lines of a hunk may be apart in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,8 +60,8 @@ impl std::ops::Add for Cost {
 }
 
 /// Finds the alignments that leave out least; `places` has the lines of the file for each line of the hunk.
-pub(super) fn align(places: &[&[usize]], bridges: &[Bridge]) -> Vec<Vec<usize>> {
-    if places.iter().map(|places| places.len()).sum::<usize>() > MOST_PAIRS {
+pub(super) fn align(places: &[Vec<usize>], bridges: &[Bridge]) -> Vec<Vec<usize>> {
+    if places.iter().map(Vec::len).sum::<usize>() > MOST_PAIRS {
         return Vec::new();
     }
     let costs = costs(places, bridges);
@@ -97,7 +97,7 @@ pub(super) fn align(places: &[&[usize]], bridges: &[Bridge]) -> Vec<Vec<usize>> 
     found
 }
 
-fn starts(places: &[&[usize]], costs: &[Vec<Option<Cost>>], least: Cost) -> Vec<(Vec<usize>, Cost)> {
+fn starts(places: &[Vec<usize>], costs: &[Vec<Option<Cost>>], least: Cost) -> Vec<(Vec<usize>, Cost)> {
     let first = places.iter().zip(costs).take(1).flat_map(|(places, costs)| places.iter().zip(costs));
     let cheapest = first.filter(|(_, cost)| **cost == Some(least));
     // The last that is put on the stack is the first that is taken.
@@ -107,11 +107,11 @@ fn starts(places: &[&[usize]], costs: &[Vec<Option<Cost>>], least: Cost) -> Vec<
 }
 
 /// The least cost from each place of each line to the end of the hunk; `None` where no alignment goes on.
-fn costs(places: &[&[usize]], bridges: &[Bridge]) -> Vec<Vec<Option<Cost>>> {
+fn costs(places: &[Vec<usize>], bridges: &[Bridge]) -> Vec<Vec<Option<Cost>>> {
     let mut costs: Vec<Vec<Option<Cost>>> =
         places.last().map(|last| vec![Some(Cost::default()); last.len()]).into_iter().collect();
     for (ends, bridge) in places.windows(2).zip(bridges).rev() {
-        let (from, to) = (ends[0], ends[1]);
+        let (from, to) = (&ends[0], &ends[1]);
         let after = costs.last().map_or(&[][..], Vec::as_slice);
         let far = cheapest_after(to, after, false);
         let marked = cheapest_after(to, after, true);
