@@ -6,4 +6,5 @@
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be read fails its test")]
 
 mod patches;
+mod perturbed;
 mod replies;
