@@ -48,6 +48,10 @@ pub(super) fn choose(hunks: &[Hunk], text: &Text<'_>) -> Vec<Result<Spot, Mispla
                 Some(chosen) => Ok(spots.swap_remove(chosen)),
                 // Among several places for a part of the hunk, none is the hunk's.
                 None if spots.iter().all(|spot| spot.fit.shape > Shape::Gaps) => Err(Misplaced::Nowhere),
+                // Several readings for one place.
+                None if spots.iter().all(|spot| Some(spot.start()) == spots.first().map(Spot::start)) => {
+                    Err(Misplaced::Nowhere)
+                }
                 None => Err(Misplaced::Several(spots.iter().map(Spot::start).collect())),
             }
         })
@@ -192,6 +196,12 @@ fn is_applied(hunk: &Hunk, spot: &Spot, text: &Text<'_>) -> bool {
         return false;
     }
     if spot.lines.iter().any(|line| line.kind == Kind::Deleted) {
+        let ends =
+            (spot.old().next_back().map(|(last, _)| last.newline), new.last().map(|last| last.newline));
+        if spot.end() == text.lines.len() && ends.0 != ends.1 && ends.0 == Some(text.is_terminated()) {
+            // What it does to the end of the file is still to be done.
+            return false;
+        }
         let likeness = |(line, at): (&&Line, usize)| {
             Some(compare(&line.text, text.line(at)?, &mut Proofs::default())?.likeness)
         };
@@ -210,9 +220,12 @@ fn is_applied(hunk: &Hunk, spot: &Spot, text: &Text<'_>) -> bool {
         None => false,
     };
     let stands = |from: usize| new.iter().zip(from..).all(|(line, at)| same(line, at));
-    let context = |line: Option<&&Line>| line.is_some_and(|line| line.kind == Kind::Context);
-    context(new.first()) && stands(spot.start())
-        || context(new.last()) && spot.end().checked_sub(new.len()).is_some_and(stands)
+    let is_context = |line: &&&Line| line.kind == Kind::Context;
+    let above = new.iter().take_while(|line| !is_context(line)).count();
+    let below = new.iter().rev().take_while(|line| !is_context(line)).count();
+    // From the first context line, and up to the last.
+    spot.start().checked_sub(above).is_some_and(stands)
+        || (spot.end() + below).checked_sub(new.len()).is_some_and(stands)
 }
 
 /// Finds where the new side of a hunk stands that has lost its old side.

@@ -10,7 +10,7 @@ mod align;
 mod gaps;
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::compare::{Likeness, Proofs, compare, split_indent};
@@ -189,19 +189,25 @@ fn or_shifted(
     let same_place =
         |other: &Spot| other.steps.iter().map(|step| step.at).eq(spot.steps.iter().map(|step| step.at));
     let shifted: Vec<Spot> = others.flat_map(|lines| class(lines, text)).filter(same_place).collect();
-    let known: BTreeSet<&str> =
-        spot.old().filter_map(|(_, at)| text.line(at)).map(|line| split_indent(line).0).collect();
-    let like_others = |less: usize| {
+    if shifted.is_empty() {
+        return found;
+    }
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in (0..text.lines.len()).filter_map(|at| text.line(at)) {
+        *known.entry(split_indent(line).0).or_default() += 1;
+    }
+    let like_others = |less: usize| -> usize {
         let added = spot.walk().filter(|(line, _)| line.kind == Kind::Added && !line.text.trim().is_empty());
         let indents = added.map(|(line, _)| " ".repeat(less) + split_indent(&line.text).0);
-        indents.filter(|indent| known.contains(indent.as_str())).count()
+        indents.filter_map(|indent| known.get(indent.as_str())).sum()
     };
-    let is_shifted = match like_others(1).cmp(&like_others(0)) {
-        Ordering::Less => false,
-        Ordering::Equal => !hunk.lost_signs,
-        Ordering::Greater => true,
-    };
-    if !shifted.is_empty() && is_shifted { shifted } else { found }
+    match like_others(1).cmp(&like_others(0)) {
+        Ordering::Less => found,
+        Ordering::Equal if hunk.lost_signs => found,
+        // Both are left, and so nothing is proven.
+        Ordering::Equal => found.into_iter().chain(shifted).collect(),
+        Ordering::Greater => shifted,
+    }
 }
 
 /// Takes list items for context whose sign was lost, so that their dash looks like one: the file has them with the dash

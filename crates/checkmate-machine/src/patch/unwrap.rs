@@ -12,25 +12,30 @@ pub(crate) fn join_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> String
     text
 }
 
-/// Undoes a JSON array of lines or a JSON string around the whole text.
+/// How often a text may have been packed.
+const PACKED: usize = 3;
+
+/// Undoes JSON arrays of lines and JSON strings around the whole text.
 pub(super) fn unpack(text: &str) -> Cow<'_, str> {
-    let text = text.trim_start_matches('\u{feff}');
-    match text.trim_start().chars().next() {
-        Some('[') => match serde_json::from_str::<Vec<String>>(text) {
-            Ok(lines) => Cow::Owned(join_lines(lines.iter().map(String::as_str))),
-            Err(_) => Cow::Borrowed(text),
-        },
-        Some('"') => match serde_json::from_str::<String>(text) {
-            Ok(inner) => Cow::Owned(inner),
-            Err(_) => Cow::Borrowed(text),
-        },
-        Some(_) if is_escaped(text) => {
-            match serde_json::from_str::<String>(&format!("\"{}\"", text.trim())) {
-                Ok(inner) => Cow::Owned(inner),
-                Err(_) => Cow::Borrowed(text),
-            }
+    let mut text = Cow::Borrowed(text.trim_start_matches('\u{feff}'));
+    for _ in 0..PACKED {
+        match unpack_once(&text) {
+            Some(inner) => text = Cow::Owned(inner),
+            None => break,
         }
-        Some(_) | None => Cow::Borrowed(text),
+    }
+    text
+}
+
+fn unpack_once(text: &str) -> Option<String> {
+    match text.trim_start().chars().next()? {
+        '[' => {
+            let lines = serde_json::from_str::<Vec<String>>(text).ok()?;
+            Some(join_lines(lines.iter().map(String::as_str)))
+        }
+        '"' => serde_json::from_str(text).ok(),
+        _ if is_escaped(text) => serde_json::from_str(&format!("\"{}\"", text.trim())).ok(),
+        _ => None,
     }
 }
 
