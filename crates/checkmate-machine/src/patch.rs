@@ -84,6 +84,7 @@ enum Action {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Hunk {
     old_start: Option<usize>,
+    new_start: Option<usize>,
     /// How many old and new lines the header says it has.
     counts: Option<(usize, usize)>,
     heading: Option<String>,

@@ -145,20 +145,21 @@ fn added(line: &Line, shifts: &[Shift], proofs: &Proofs) -> Result<String, Strin
     }
 }
 
-/// Tells whether a hunk that reaches the end of the file, and ends with added lines, ends it without a line feed.
+/// Tells whether a hunk that reaches the end of the file, and changes what stands there, ends it without a line feed.
 ///
 /// A patch that does not mark a missing line feed of the old file leaves it missing; one that marks a line feed as
 /// missing on both sides although it is there is wrong on both.
 fn ends_unterminated(spot: &Spot, text: &Text<'_>) -> bool {
-    let new = spot.walk().rfind(|(line, _)| line.kind != Kind::Deleted);
-    let Some((last, _)) = new.filter(|(last, _)| last.kind == Kind::Added) else {
-        return false;
-    };
+    let Some((last, _)) = spot.walk().next_back() else { return false };
+    let new = spot.walk().rfind(|(line, _)| line.kind != Kind::Deleted).map(|(new, _)| new);
     let marked = spot.old().next_back().is_some_and(|(old, _)| !old.newline);
-    match (marked, last.newline) {
-        (true, false) => !text.is_terminated(),
-        (false, false) => true,
-        (true, true) => false,
-        (false, true) => !text.is_terminated(),
+    match (last.kind, new) {
+        (Kind::Context, _) => false,
+        (Kind::Added | Kind::Deleted, Some(new)) if new.kind == Kind::Added => match (marked, new.newline) {
+            (true, false) | (false, true) => !text.is_terminated(),
+            (false, false) => true,
+            (true, true) => false,
+        },
+        (Kind::Added | Kind::Deleted, _) => !marked && !text.is_terminated(),
     }
 }

@@ -5,8 +5,8 @@
 //! after `@@`, or the order of the hunks that are placed already. What is not proven is rejected.
 
 use super::compare::{Likeness, Proofs, compare, key};
-use super::place::{Spot, filling, places};
-use super::text::{MOST_PLACES, Text, bare};
+use super::place::{Spot, filling, places, standing};
+use super::text::{MOST_PLACES, Text, Wanted};
 use super::{Hunk, Kind, Line, Shape};
 
 /// Why a hunk has no place. Lines count from 0.
@@ -30,14 +30,30 @@ const NEARBY: usize = 200;
 
 /// Chooses a place for every hunk of a file, or says for each why it has none.
 pub(super) fn choose(hunks: &[Hunk], text: &Text<'_>) -> Vec<Result<Spot, Misplaced>> {
-    let found: Vec<Result<Vec<Spot>, Misplaced>> = hunks.iter().map(|hunk| candidates(hunk, text)).collect();
-    let one = |(hunk, found): (&Hunk, &Result<Vec<Spot>, Misplaced>)| {
+    let mut found: Vec<Result<Vec<Spot>, Misplaced>> =
+        hunks.iter().map(|hunk| candidates(hunk, text)).collect();
+    let one = |(hunk, found): (&Hunk, &mut Result<Vec<Spot>, Misplaced>)| {
         let spots = found.as_ref().map_or(&[][..], Vec::as_slice);
         // What is left of a hunk must have one place only: whatever else names one may mean what was left out.
         let whole = spots.iter().all(|spot| spot.fit.shape <= Shape::Gaps);
-        alone(spots).or_else(|| one_of(hunk, spots, text).filter(|_| whole))
+        let chosen = match spots {
+            [spot] => is_alone(hunk, spot, text).then_some(0),
+            spots => one_of(hunk, spots, text).filter(|_| whole),
+        };
+        let applied = match spots {
+            [] => None,
+            [_] => standing_at_number(hunk, spots, text),
+            spots => standing_at_number(hunk, spots, text).or_else(|| standing_instead(hunk, spots, text)),
+        };
+        match applied {
+            Some(start) => {
+                *found = Err(Misplaced::Applied(start));
+                None
+            }
+            None => chosen,
+        }
     };
-    let mut chosen: Vec<Option<usize>> = hunks.iter().zip(&found).map(one).collect();
+    let mut chosen: Vec<Option<usize>> = hunks.iter().zip(&mut found).map(one).collect();
     by_order(&found, &mut chosen);
     found
         .into_iter()
@@ -72,8 +88,43 @@ fn candidates(hunk: &Hunk, text: &Text<'_>) -> Result<Vec<Spot>, Misplaced> {
     if spots.is_empty() { Err(Misplaced::Applied(first)) } else { Ok(spots) }
 }
 
-fn alone(spots: &[Spot]) -> Option<usize> {
-    (spots.len() == 1).then_some(0)
+/// Tells whether a hunk's only place of the best likeness proves itself: brackets stand everywhere, so they must not
+/// fit anywhere else however little alike, or be where the number says.
+fn is_alone(hunk: &Hunk, spot: &Spot, text: &Text<'_>) -> bool {
+    let numbered = hunk.numbered().is_some_and(|number| number + spot.lead == spot.start());
+    let numbers =
+        || spot.old().map(|(line, _)| text.index().number(&line.text)).collect::<Option<Vec<usize>>>();
+    numbered || spot.is_telling() || numbers().is_none_or(|numbers| text.index().runs(&numbers).len() < 2)
+}
+
+/// Finds the new side of a hunk where its number says that it will stand, while its old side is elsewhere.
+fn standing_at_number(hunk: &Hunk, spots: &[Spot], text: &Text<'_>) -> Option<usize> {
+    let number = hunk.numbered()?;
+    if spots.iter().any(|spot| spot.start() == number + spot.lead) || !adds_words(hunk) {
+        return None;
+    }
+    let new = Wanted::new(hunk.new_lines());
+    let starts = [hunk.new_start.and_then(|number| number.checked_sub(1)), Some(number)];
+    starts.into_iter().flatten().find(|start| text.stands_at(&new, *start))
+}
+
+/// Finds the new side of a hunk where number and heading choose it before all places of the old side.
+fn standing_instead(hunk: &Hunk, spots: &[Spot], text: &Text<'_>) -> Option<usize> {
+    if !adds_words(hunk) || spots.len() > MOST_PLACES {
+        return None;
+    }
+    let new = Wanted::new(hunk.new_lines());
+    let stands = text.places(&new).into_iter().map(|start| standing(hunk, start));
+    let with: Vec<Spot> = spots.iter().cloned().chain(stands).collect();
+    let chosen = one_of(hunk, &with, text).filter(|chosen| *chosen >= spots.len())?;
+    with.get(chosen).map(Spot::start)
+}
+
+/// Tells whether a hunk adds more than brackets and line endings.
+fn adds_words(hunk: &Hunk) -> bool {
+    let added = |line: &Line| line.kind == Kind::Added && line.text.contains(char::is_alphanumeric);
+    let old = hunk.old_lines().map(|line| line.text.trim_end_matches('\r'));
+    hunk.lines().iter().any(added) && !old.eq(hunk.new_lines().map(|line| line.text.trim_end_matches('\r')))
 }
 
 /// Chooses by number and heading; where they disagree, nothing is proven.
@@ -214,18 +265,18 @@ fn is_applied(hunk: &Hunk, spot: &Spot, text: &Text<'_>) -> bool {
     if !told && exact && hunk.numbered() == Some(spot.start()) {
         return false;
     }
-    let same = |line: &Line, at: usize| match text.line(at) {
-        Some(real) if exact => bare(line.text.as_bytes()) == real.as_bytes(),
-        Some(real) => key(&line.text) == key(real),
-        None => false,
-    };
+    let same = |line: &Line, at: usize| text.line(at).is_some_and(|real| key(&line.text) == key(real));
     let stands = |from: usize| new.iter().zip(from..).all(|(line, at)| same(line, at));
     let is_context = |line: &&&Line| line.kind == Kind::Context;
     let above = new.iter().take_while(|line| !is_context(line)).count();
     let below = new.iter().rev().take_while(|line| !is_context(line)).count();
-    // From the first context line, and up to the last.
+    // From the first context line, and up to the last; where the number is exact, only from there.
+    let numbered = exact && spot.fit.shape == Shape::Whole && hunk.numbered() == Some(spot.start());
+    let after = |at: usize| new.iter().rev().take(below).rev().zip(at..).all(|(line, at)| same(line, at));
     spot.start().checked_sub(above).is_some_and(stands)
-        || (spot.end() + below).checked_sub(new.len()).is_some_and(stands)
+        || numbered && stands(spot.start())
+        || spot.fit.shape == Shape::Gaps && below > 0 && after(spot.end())
+        || !numbered && (spot.end() + below).checked_sub(new.len()).is_some_and(stands)
 }
 
 /// Finds where the new side of a hunk stands that has lost its old side.

@@ -155,36 +155,32 @@ pub(super) fn key(line: &str) -> String {
         key.extend(line.chars().filter(|c| !is_blank(*c)));
         return key;
     }
-    for c in line.chars() {
+    // From the right, so that what an entity or a backslash stands for is known when it is met: a line that was escaped
+    // twice holds entities within entities.
+    let mut stack: Vec<char> = Vec::with_capacity(line.len());
+    for c in line.chars().rev() {
         match typographic(c) {
             Some((" ", _)) => {}
-            Some((plain, _)) => key.push_str(plain),
+            Some((plain, _)) => stack.extend(plain.chars().rev()),
             None if is_blank(c) => {}
-            None => key.push(c),
+            None if c == '\\' && stack.last() == Some(&'"') => {}
+            None => stack.push(c),
+        }
+        while stack.last() == Some(&'&')
+            && let Some((written, plain, _)) =
+                ENTITIES.iter().find(|(written, _, _)| ends_with(&stack, written))
+        {
+            stack.truncate(stack.len() - written.len());
+            stack.extend(plain.chars());
         }
     }
-    // A line that was escaped twice holds entities within entities.
-    while let Some(at) =
-        key.find('&').filter(|_| ENTITIES.iter().any(|(written, _, _)| key.contains(written)))
-    {
-        let mut decoded = String::with_capacity(key.len());
-        decoded.push_str(key.get(..at).unwrap_or_default());
-        let mut rest = key.get(at..).unwrap_or_default();
-        while let Some(first) = rest.chars().next() {
-            let entity = ENTITIES.iter().find(|(written, _, _)| rest.starts_with(written));
-            let (plain, len) = match entity {
-                Some((written, plain, _)) => (Cow::Borrowed(*plain), written.len()),
-                None => (Cow::Owned(first.to_string()), first.len_utf8()),
-            };
-            decoded.push_str(&plain);
-            rest = rest.get(len..).unwrap_or_default();
-        }
-        key = decoded;
-    }
-    while key.contains("\\\"") {
-        key = key.replace("\\\"", "\"");
-    }
+    key.extend(stack.iter().rev());
     key
+}
+
+/// Tells whether a stack has these characters on top, the first uppermost; all of them are ASCII.
+fn ends_with(stack: &[char], written: &str) -> bool {
+    stack.len() >= written.len() && stack.iter().rev().zip(written.chars()).all(|(have, want)| *have == want)
 }
 
 /// Holds a line of a patch against a line of a file, both without their endings, and adds to what is proven.

@@ -128,6 +128,12 @@ pub(super) fn filling(hunk: &Hunk) -> Spot {
     run(&Rc::from(hunk.lines()), 0, whole)
 }
 
+/// A place where a hunk's new side stands already, in the form of one for its old side.
+pub(super) fn standing(hunk: &Hunk, start: usize) -> Spot {
+    let new = hunk.new_lines().map(|line| Line { kind: Kind::Context, ..line.clone() });
+    run(&new.collect(), start, Fit { shape: Shape::Whole, likeness: Likeness::Exact })
+}
+
 /// A way to fit a reading of a hunk into a file.
 type Class = fn(&Rc<[Line]>, &Text<'_>) -> Vec<Spot>;
 
@@ -177,6 +183,10 @@ fn or_shifted(
     text: &Text<'_>,
 ) -> Vec<Spot> {
     let [spot] = found.as_slice() else { return found };
+    let added = |line: &Line| line.kind == Kind::Added && !line.text.trim().is_empty();
+    if !spot.lines.iter().any(added) {
+        return found;
+    }
     let signed = |lines: &Rc<[Line]>| {
         let mut pairs = lines.iter().zip(spot.lines.iter());
         lines.len() == spot.lines.len()
@@ -197,8 +207,8 @@ fn or_shifted(
         *known.entry(split_indent(line).0).or_default() += 1;
     }
     let like_others = |less: usize| -> usize {
-        let added = spot.walk().filter(|(line, _)| line.kind == Kind::Added && !line.text.trim().is_empty());
-        let indents = added.map(|(line, _)| " ".repeat(less) + split_indent(&line.text).0);
+        let added = spot.lines.iter().filter(|line| added(line));
+        let indents = added.map(|line| " ".repeat(less) + split_indent(&line.text).0);
         indents.filter_map(|indent| known.get(indent.as_str())).sum()
     };
     match like_others(1).cmp(&like_others(0)) {
@@ -312,11 +322,18 @@ fn with_a_lost_sign(lines: &Rc<[Line]>, text: &Text<'_>) -> Vec<Spot> {
         };
         lines.iter().enumerate().map(line).collect()
     };
-    sets.iter().flat_map(|set| runs(&read(set), text, Shape::LostSign)).collect()
+    // Of several sets the smallest is meant.
+    let mut sets: Vec<BTreeSet<usize>> = sets.into_iter().collect();
+    sets.sort_by_key(BTreeSet::len);
+    let sizes = sets.chunk_by(|one, other| one.len() == other.len());
+    let found = |sets: &[BTreeSet<usize>]| -> Vec<Spot> {
+        sets.iter().flat_map(|set| runs(&read(set), text, Shape::LostSign)).collect()
+    };
+    sizes.map(found).find(|spots| !spots.is_empty()).unwrap_or_default()
 }
 
 /// How many lone context lines between added lines are tried one by one.
-const MOST_FLANKED: usize = 64;
+const MOST_FLANKED: usize = 16;
 
 /// Returns the context lines that have only context between them and an added line, before and after.
 fn flanked(lines: &[Line]) -> Vec<usize> {

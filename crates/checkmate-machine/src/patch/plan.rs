@@ -139,8 +139,7 @@ impl<'a> Planner<'a> {
 
     fn create(&self, path: &'a str, file: &'a FilePatch) -> Result<Work<'a>, Rejection> {
         let bytes = created(path, file, &Proofs::default())?;
-        if let Some(Original::File { bytes: there, .. }) =
-            self.originals.get(path).filter(|_| !bytes.is_empty())
+        if let Some(Original::File { bytes: there, .. }) = self.originals.get(path)
             && *there == bytes
         {
             let reason =
@@ -219,7 +218,10 @@ impl<'a> Planner<'a> {
                         endings_kept: false,
                     });
                 }
-                self.put(path, bytes, file.executable.unwrap_or(false));
+                // An empty file that is filled keeps its mode.
+                let before =
+                    matches!(self.originals.get(*path), Some(Original::File { executable: true, .. }));
+                self.put(path, bytes, file.executable.unwrap_or(before));
             }
             Work::Delete { path } => self.deletes.push(Write::Delete { path: (*path).to_owned() }),
             Work::Edit { from, to, file, mark, text, placed } => {

@@ -242,8 +242,8 @@ impl Reader<'_> {
             let mut readings = body.readings;
             readings.iter_mut().for_each(|lines| drop_wrong_marks(lines));
             let counts = header.old_count.zip(header.new_count);
-            let HunkHeader { old_start, heading, .. } = header;
-            hunks.push(Hunk { old_start, counts, heading, lost_signs: body.lost_signs, readings });
+            let HunkHeader { old_start, new_start, heading, .. } = header;
+            hunks.push(Hunk { old_start, new_start, counts, heading, lost_signs: body.lost_signs, readings });
         }
         Ok(hunks)
     }

@@ -11,6 +11,9 @@ use super::compare::key;
 /// How many places are looked at before a search gives up; nobody could choose among so many.
 pub(super) const MOST_PLACES: usize = 1000;
 
+/// How many pairs of lines a search may compare; only files of one line all over need more.
+const MOST_COMPARISONS: usize = 20_000_000;
+
 /// A file as lines, and as one text for searching.
 pub(super) struct Text<'a> {
     /// The lines with their endings.
@@ -52,6 +55,9 @@ impl Index {
     pub(super) fn runs(&self, wanted: &[usize]) -> Vec<usize> {
         let rarest = (0..).zip(wanted).min_by_key(|(_, number)| self.places(**number).len());
         let Some((offset, number)) = rarest else { return Vec::new() };
+        if self.places(*number).len().saturating_mul(wanted.len()) > MOST_COMPARISONS {
+            return Vec::new();
+        }
         let starts = self.places(*number).iter().filter_map(|line| line.checked_sub(offset));
         starts.filter(|start| self.stand_at(wanted, *start)).take(MOST_PLACES + 1).collect()
     }

@@ -7,7 +7,7 @@ pub(super) const NEAR: usize = 3;
 const MOST_ALIGNMENTS: usize = 256;
 
 /// How many pairs of a line of the hunk and a line of the file are looked at.
-const MOST_PAIRS: usize = 500_000;
+pub(super) const MOST_PAIRS: usize = 100_000;
 
 /// How far two lines of a hunk may be apart in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub(super) enum Bridge {
     Adjacent,
     /// Up to [`NEAR`] lines.
     Near,
+    /// The same, but between two deleted lines, where lines are left out less often.
+    Inside,
     /// Any number of lines, because a `@@` may be missing there.
     Far,
     /// Any number of lines, because the hunk says that lines are left out; the nearest are meant.
@@ -27,6 +29,8 @@ pub(super) enum Bridge {
 struct Cost {
     /// Places where lines are left out in silence, be they few or many.
     gaps: usize,
+    /// Those of them that stand between two deleted lines.
+    inside: usize,
     /// Those of them where more than [`NEAR`] are left out.
     jumps: usize,
     /// Lines left out where the hunk says so.
@@ -41,8 +45,9 @@ impl Bridge {
             Bridge::Marked => Some(Cost { marked: left_out, ..Cost::default() }),
             _ if left_out == 0 => Some(Cost::default()),
             Bridge::Near | Bridge::Far if left_out <= NEAR => Some(Cost { gaps: 1, ..Cost::default() }),
+            Bridge::Inside if left_out <= NEAR => Some(Cost { gaps: 1, inside: 1, ..Cost::default() }),
             Bridge::Far => Some(Cost { gaps: 1, jumps: 1, ..Cost::default() }),
-            Bridge::Adjacent | Bridge::Near => None,
+            Bridge::Adjacent | Bridge::Near | Bridge::Inside => None,
         }
     }
 }
@@ -53,6 +58,7 @@ impl std::ops::Add for Cost {
     fn add(self, other: Self) -> Self {
         Self {
             gaps: self.gaps + other.gaps,
+            inside: self.inside + other.inside,
             jumps: self.jumps + other.jumps,
             marked: self.marked.saturating_add(other.marked),
         }
@@ -61,9 +67,6 @@ impl std::ops::Add for Cost {
 
 /// Finds the alignments that leave out least; `places` has the lines of the file for each line of the hunk.
 pub(super) fn align(places: &[Vec<usize>], bridges: &[Bridge]) -> Vec<Vec<usize>> {
-    if places.iter().map(Vec::len).sum::<usize>() > MOST_PAIRS {
-        return Vec::new();
-    }
     let costs = costs(places, bridges);
     let Some(least) = costs.first().and_then(|costs| costs.iter().flatten().min()) else { return Vec::new() };
     let mut found = Vec::new();
@@ -79,7 +82,11 @@ pub(super) fn align(places: &[Vec<usize>], bridges: &[Bridge]) -> Vec<Vec<usize>
             continue;
         };
         let first = next.partition_point(|place| *place <= last);
-        let reach = if matches!(bridge, Bridge::Near | Bridge::Adjacent) { NEAR + 1 } else { usize::MAX };
+        let reach = if matches!(bridge, Bridge::Near | Bridge::Inside | Bridge::Adjacent) {
+            NEAR + 1
+        } else {
+            usize::MAX
+        };
         let within = next.iter().enumerate().skip(first).take_while(|(_, to)| **to - last <= reach);
         for (number, to) in within {
             let remaining = costs.get(depth).and_then(|costs| costs.get(number).copied().flatten());
@@ -120,7 +127,7 @@ fn costs(places: &[Vec<usize>], bridges: &[Bridge]) -> Vec<Vec<Option<Cost>>> {
             let near = to.iter().zip(after).skip(first).take_while(|(other, _)| **other - place <= NEAR + 1);
             let near = near.filter_map(|(other, rest)| Some(bridge.cost(*place, *other)? + (*rest)?)).min();
             let wide = match bridge {
-                Bridge::Adjacent | Bridge::Near => None,
+                Bridge::Adjacent | Bridge::Near | Bridge::Inside => None,
                 Bridge::Far => {
                     let beyond = to.partition_point(|other| *other <= place + NEAR + 1);
                     let rest = far.get(beyond).copied().flatten();

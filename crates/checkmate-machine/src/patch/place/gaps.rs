@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::super::compare::{Likeness, Proofs, compare};
 use super::super::text::{MOST_PLACES, Text};
 use super::super::{Fit, Kind, Line, Shape};
-use super::align::{Bridge, NEAR, align};
+use super::align::{Bridge, MOST_PAIRS, NEAR, align};
 use super::{Spot, Step, bare_text, is_telling};
 
 /// What a context line stands for that is not looked for in the file.
@@ -73,6 +73,12 @@ fn aligned(lines: &Rc<[Line]>, marks: &[Option<Mark>], text: &Text<'_>, far: boo
     let bridges: Vec<Bridge> =
         old.windows(2).map(|ends| bridge(lines, marks, ends[0], ends[1], far)).collect();
     let fit = Fit { shape: if far { Shape::Apart } else { Shape::Gaps }, likeness: Likeness::Exact };
+    let pairs = |at: &usize| {
+        lines.get(*at).and_then(|line| text.index().number(&line.text)).map(|n| text.index().places(n).len())
+    };
+    if old.iter().filter_map(pairs).sum::<usize>() > MOST_PAIRS {
+        return Vec::new();
+    }
     let levels = [Likeness::Exact, Likeness::TrailingSpace, Likeness::Typography, Likeness::Indentation];
     for level in levels {
         let places: Vec<Vec<usize>> = old.iter().map(|at| alike(lines.get(*at), text, level)).collect();
@@ -120,6 +126,7 @@ fn bridge(lines: &[Line], marks: &[Option<Mark>], from: usize, to: usize, far: b
         // A pure insertion stands between the two lines, and nowhere if they are apart.
         (true, false) => Bridge::Adjacent,
         (false, false) if far => Bridge::Far,
+        _ if deleted(from) && deleted(to) => Bridge::Inside,
         _ => Bridge::Near,
     }
 }

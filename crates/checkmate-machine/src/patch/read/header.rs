@@ -14,6 +14,7 @@ pub(super) struct Header {
 pub(super) struct HunkHeader {
     pub(super) old_start: Option<usize>,
     pub(super) old_count: Option<usize>,
+    pub(super) new_start: Option<usize>,
     pub(super) new_count: Option<usize>,
     /// The line above the hunk that says what it is in.
     pub(super) heading: Option<String>,
@@ -28,12 +29,19 @@ impl HunkHeader {
         }
         let mut words = rest.split_whitespace();
         let (old_start, old_count) = words.next().and_then(|word| range(word, '-')).unzip();
-        let new_count = old_start.and_then(|_| words.next()).and_then(|word| range(word, '+')?.1);
+        let (new_start, new_count) =
+            old_start.and_then(|_| words.next()).and_then(|word| range(word, '+')).unzip();
         let heading = match old_start {
             Some(_) => rest.split_once("@@").map_or("", |(_, heading)| heading),
             None => rest,
         };
-        Some(Self { old_start, old_count: old_count.flatten(), new_count, heading: bare_heading(heading) })
+        Some(Self {
+            old_start,
+            old_count: old_count.flatten(),
+            new_start,
+            new_count: new_count.flatten(),
+            heading: bare_heading(heading),
+        })
     }
 }
 
@@ -139,10 +147,16 @@ impl Header {
             at += 1;
         }
         while let Some(line) = lines.get(at) {
-            if !found.extended(line.trim_end())? {
+            // A second rename is another section's.
+            let renamed = line.starts_with("rename from ") && found.rename.0.is_some();
+            if renamed || !found.extended(line.trim_end())? {
                 break;
             }
             at += 1;
+        }
+        if found.is_of_another(lines, at)? {
+            let executable = found.executable;
+            return Ok((Self { action: found.action()?, executable }, at));
         }
         for (sign, slot) in [("--- ", &mut found.old), ("+++ ", &mut found.new)] {
             if let Some(rest) = lines.get(at).and_then(|line| line.strip_prefix(sign)) {
@@ -212,6 +226,24 @@ impl Found {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// Tells whether the names after `---` and `+++` belong to a section of their own, because git's lines before them
+    /// name other files.
+    fn is_of_another(&self, lines: &[&str], at: usize) -> Result<bool, String> {
+        let named = |at: usize, sign: &str| {
+            lines.get(at).and_then(|line| line.strip_prefix(sign)).map(name).transpose()
+        };
+        let old = named(at, "--- ")?;
+        let new = named(at + usize::from(old.is_some()), "+++ ")?;
+        let (old, new) = strip_prefixes(old, new);
+        let (git_old, git_new) =
+            self.git.clone().map_or((None, None), |(old, new)| strip_prefixes(Some(old), Some(new)));
+        let known = [git_old, git_new, self.rename.0.clone(), self.rename.1.clone()];
+        let known: Vec<&String> = known.iter().flatten().filter(|name| *name != NOTHING).collect();
+        let names: Vec<&String> =
+            [&old, &new].into_iter().flatten().filter(|name| *name != NOTHING).collect();
+        Ok(!known.is_empty() && !names.is_empty() && !names.iter().any(|name| known.contains(name)))
     }
 
     fn action(self) -> Result<Action, String> {
