@@ -29,6 +29,8 @@ pub(super) fn assemble(
     for Placed { number, spot } in placed {
         let shifts = shifts_of(spot, text, &indents, elsewhere);
         let identical = spot.is_identical(text);
+        // Lines without any ending tell nothing about how the others end.
+        let told = spot.old().any(|(line, _)| line.newline);
         for (line, at) in spot.walk() {
             match line.kind {
                 Kind::Context => {}
@@ -37,7 +39,7 @@ pub(super) fn assemble(
                     let mut bytes = added(line, &shifts, proofs)
                         .map_err(|reason| (*number, format!("{reason} The line is `{}`.", line.text.trim())))?
                         .into_bytes();
-                    if !identical {
+                    if !(identical && (told || bytes.ends_with(b"\r"))) {
                         bytes.truncate(bare(&bytes).len());
                         bytes.extend_from_slice(text.ending(at));
                     } else {
@@ -77,7 +79,9 @@ impl Edits {
             self.added.get(&at).into_iter().flatten().for_each(|line| put(line));
             text.lines.get(at).filter(|_| !self.deleted.contains(&at)).into_iter().for_each(|line| put(line));
         }
-        match self.unterminated {
+        // An empty line is nothing but its line feed.
+        let empty = bare(&out).last().is_none_or(|last| *last == b'\n');
+        match self.unterminated.filter(|_| !empty) {
             Some(true) => out.truncate(out.len().saturating_sub(1)),
             Some(false) => out.truncate(bare(&out).len()),
             None => {}

@@ -257,7 +257,10 @@ fn is_applied(hunk: &Hunk, spot: &Spot, text: &Text<'_>) -> bool {
             Some(compare(&line.text, text.line(at)?, &mut Proofs::default())?.likeness)
         };
         let stands: Option<Vec<Likeness>> = new.iter().zip(spot.start()..).map(likeness).collect();
-        return stands.and_then(|all| all.into_iter().max()).is_some_and(|worst| worst < spot.fit.likeness);
+        // Of two sides that both stand there, the longer one says more.
+        let longer = new.len() > spot.old().count();
+        let worst = stands.and_then(|all| all.into_iter().max());
+        return worst.is_some_and(|worst| worst < spot.fit.likeness || longer && worst == spot.fit.likeness);
     }
     let exact = spot.fit.likeness == Likeness::Exact;
     let word = |line: &Line| line.kind == Kind::Added && line.text.contains(char::is_alphanumeric);

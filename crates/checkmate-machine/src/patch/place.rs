@@ -83,8 +83,7 @@ impl Spot {
 
     /// Tells whether every old line stands there byte for byte, its ending included.
     pub(super) fn is_identical(&self, text: &Text<'_>) -> bool {
-        let exact = self.fit == Fit { shape: Shape::Whole, likeness: Likeness::Exact };
-        exact && text.is_identical(self.old().map(|(line, _)| line), self.start())
+        self.fit.likeness == Likeness::Exact && self.old().all(|(line, at)| text.is_identical(line, at))
     }
 
     /// Tells whether line endings or a missing final line feed differ between the hunk and the file.

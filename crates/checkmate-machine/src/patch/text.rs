@@ -136,9 +136,9 @@ impl<'a> Text<'a> {
         found
     }
 
-    /// Tells whether lines stand from a line on byte for byte, their endings included.
-    pub(super) fn is_identical<'l>(&self, lines: impl Iterator<Item = &'l Line>, start: usize) -> bool {
-        lines.zip(self.lines.iter().skip(start)).all(|(line, real)| match real.strip_suffix(b"\n") {
+    /// Tells whether a line stands at a place byte for byte, its ending included.
+    pub(super) fn is_identical(&self, line: &Line, at: usize) -> bool {
+        self.lines.get(at).is_some_and(|real| match real.strip_suffix(b"\n") {
             Some(real) => line.newline && real == line.text.as_bytes(),
             None => !line.newline && *real == line.text.as_bytes(),
         })

@@ -13,7 +13,7 @@ pub(crate) fn join_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> String
 }
 
 /// How often a text may have been packed.
-const PACKED: usize = 3;
+const PACKED: usize = 8;
 
 /// Undoes JSON arrays of lines and JSON strings around the whole text.
 pub(super) fn unpack(text: &str) -> Cow<'_, str> {
@@ -44,17 +44,21 @@ fn is_escaped(text: &str) -> bool {
     !text.trim().contains('\n') && text.contains("\\n+++ ")
 }
 
+/// How lines begin that are a patch's own and not a file's.
+const FRAME: [&str; 5] = ["@@", "<<<<<<< SEARCH", ">>>>>>> REPLACE", "*** ", "<file path="];
+
 /// Splits a text into lines without their line feeds, and without an indentation of the whole patch.
 ///
-/// A carriage return at the end of a line belongs to the file that is patched, unless the hunk headers end with one
+/// A carriage return at the end of a line belongs to the file that is patched, unless the lines between end with one
 /// too: then it came with the transport and goes everywhere.
 pub(super) fn lines(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.split('\n').collect();
     if lines.last().is_some_and(|last| last.is_empty()) {
         lines.pop();
     }
-    let transported = lines.iter().filter(|line| line.starts_with("@@")).all(|line| line.ends_with('\r'));
-    if transported {
+    let mut frame =
+        lines.iter().filter(|line| FRAME.iter().any(|start| line.trim_start().starts_with(start)));
+    if frame.clone().next().is_some() && frame.all(|line| line.ends_with('\r')) {
         for line in &mut lines {
             *line = line.strip_suffix('\r').unwrap_or(line);
         }
