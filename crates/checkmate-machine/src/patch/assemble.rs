@@ -26,6 +26,8 @@ pub(super) fn assemble(
 ) -> Result<Vec<u8>, (usize, String)> {
     let mut edits = Edits::default();
     let indents = indents(text, placed);
+    // A file of one line without an ending has none to follow.
+    let endless = !text.lines.iter().any(|line| line.ends_with(b"\n"));
     for Placed { number, spot } in placed {
         let shifts = shifts_of(spot, text, &indents, elsewhere);
         let identical = spot.is_identical(text);
@@ -39,11 +41,11 @@ pub(super) fn assemble(
                     let mut bytes = added(line, &shifts, proofs)
                         .map_err(|reason| (*number, format!("{reason} The line is `{}`.", line.text.trim())))?
                         .into_bytes();
-                    if !(identical && (told || bytes.ends_with(b"\r"))) {
+                    if identical && told || (identical || endless) && bytes.ends_with(b"\r") {
+                        bytes.push(b'\n');
+                    } else {
                         bytes.truncate(bare(&bytes).len());
                         bytes.extend_from_slice(text.ending(at));
-                    } else {
-                        bytes.push(b'\n');
                     }
                     edits.added.entry(at).or_default().push(bytes);
                 }
