@@ -205,6 +205,13 @@ impl fmt::Display for Action {
     }
 }
 
+impl Line {
+    /// The text without a carriage return at its end.
+    fn bare(&self) -> &str {
+        self.text.strip_suffix('\r').unwrap_or(&self.text)
+    }
+}
+
 impl Hunk {
     /// The lines as they most likely are.
     fn lines(&self) -> &[Line] {

@@ -123,8 +123,8 @@ fn standing_instead(hunk: &Hunk, spots: &[Spot], text: &Text<'_>) -> Option<usiz
 /// Tells whether a hunk adds more than brackets and line endings.
 fn adds_words(hunk: &Hunk) -> bool {
     let added = |line: &Line| line.kind == Kind::Added && line.text.contains(char::is_alphanumeric);
-    let old = hunk.old_lines().map(|line| line.text.trim_end_matches('\r'));
-    hunk.lines().iter().any(added) && !old.eq(hunk.new_lines().map(|line| line.text.trim_end_matches('\r')))
+    let old = hunk.old_lines().map(Line::bare);
+    hunk.lines().iter().any(added) && !old.eq(hunk.new_lines().map(Line::bare))
 }
 
 /// Chooses by number and heading; where they disagree, nothing is proven.
@@ -254,11 +254,15 @@ fn is_applied(hunk: &Hunk, spot: &Spot, text: &Text<'_>) -> bool {
             return false;
         }
         let likeness = |(line, at): (&&Line, usize)| {
-            Some(compare(&line.text, text.line(at)?, &mut Proofs::default())?.likeness)
+            Some(compare(line.bare(), text.line(at)?, &mut Proofs::default())?.likeness)
         };
         let stands: Option<Vec<Likeness>> = new.iter().zip(spot.start()..).map(likeness).collect();
-        // Of two sides that both stand there, the longer one says more.
-        let longer = new.len() > spot.old().count();
+        // Of two sides that both stand there, the longer one says more, and the beginning of the other says nothing.
+        let old: Vec<&Line> = spot.old().map(|(line, _)| line).collect();
+        let longer = new.len() > old.len();
+        if new.len() < old.len() && new.iter().zip(&old).all(|(new, old)| key(&new.text) == key(&old.text)) {
+            return false;
+        }
         let worst = stands.and_then(|all| all.into_iter().max());
         return worst.is_some_and(|worst| worst < spot.fit.likeness || longer && worst == spot.fit.likeness);
     }

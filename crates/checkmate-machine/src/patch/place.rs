@@ -103,7 +103,7 @@ impl Spot {
     ) -> Option<Likeness> {
         let mut worst = Likeness::Exact;
         for (line, at) in self.old() {
-            let alike = compare(bare_text(line), text.line(at)?, proofs)?;
+            let alike = compare(line.bare(), text.line(at)?, proofs)?;
             worst = worst.max(alike.likeness);
             indents.extend(alike.indents.map(|(patch, file)| (patch.to_owned(), file.to_owned())));
         }
@@ -369,11 +369,6 @@ fn without_an_edge(lines: &Rc<[Line]>, text: &Text<'_>) -> Vec<Spot> {
         }
     }
     spots
-}
-
-/// A line of a hunk without a carriage return at its end.
-fn bare_text(line: &Line) -> &str {
-    line.text.strip_suffix('\r').unwrap_or(&line.text)
 }
 
 /// Tells whether a line says anything about where it stands; empty lines and brackets are everywhere.

@@ -6,7 +6,7 @@ use super::super::compare::{Likeness, Proofs, compare};
 use super::super::text::{MOST_PLACES, Text};
 use super::super::{Fit, Kind, Line, Shape};
 use super::align::{Bridge, MOST_PAIRS, NEAR, align};
-use super::{Spot, Step, bare_text, is_telling};
+use super::{Spot, Step, is_telling};
 
 /// What a context line stands for that is not looked for in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +107,7 @@ fn alike(line: Option<&Line>, text: &Text<'_>, level: Likeness) -> Vec<usize> {
         return Vec::new();
     };
     let alike = |at: &usize| {
-        let real = text.line(*at).and_then(|real| compare(bare_text(line), real, &mut Proofs::default()));
+        let real = text.line(*at).and_then(|real| compare(line.bare(), real, &mut Proofs::default()));
         real.is_some_and(|alike| alike.likeness <= level)
     };
     text.index().places(number).iter().copied().filter(alike).collect()
