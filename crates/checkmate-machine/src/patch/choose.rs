@@ -269,7 +269,7 @@ fn is_applied(hunk: &Hunk, spot: &Spot, text: &Text<'_>) -> bool {
     let exact = spot.fit.likeness == Likeness::Exact;
     let word = |line: &Line| line.kind == Kind::Added && line.text.contains(char::is_alphanumeric);
     let told = new.iter().any(|line| word(line));
-    if !told && exact && hunk.numbered() == Some(spot.start()) {
+    if !told && spot.fit.shape == Shape::Whole && hunk.numbered() == Some(spot.start()) {
         return false;
     }
     let same = |line: &Line, at: usize| text.line(at).is_some_and(|real| key(&line.text) == key(real));

@@ -374,6 +374,7 @@ impl Reader<'_> {
         let Some(line) = self.lines.get(at) else { return true };
         let hunk_follows = self.lines.get(at + 1).is_some_and(|next| next.starts_with("@@"));
         starts_git_section(&self.lines, at)
+            || is_index(line)
             || line.starts_with("@@")
             || starts_block(line)
             || starts_whole_file(line)
@@ -458,6 +459,14 @@ impl Reader<'_> {
 /// Tells whether a line names a file as git does: nobody deletes a line that says `-- a/PATH`, or adds `++ b/PATH`.
 fn is_prefixed(line: &str, prefix: &str) -> bool {
     line.strip_prefix(prefix).is_some_and(|path| path.contains(['/', '.']) && !path.trim_end().contains(' '))
+}
+
+/// Tells whether a line is git's note of the versions that a section leads from and to.
+fn is_index(line: &str) -> bool {
+    let versions =
+        line.strip_prefix("index ").and_then(|rest| rest.split_whitespace().next()?.split_once(".."));
+    let is_hash = |text: &str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    versions.is_some_and(|(old, new)| is_hash(old) && is_hash(new))
 }
 
 /// Reads a line of a hunk; `None` for anything else, the mark of a missing newline included.
