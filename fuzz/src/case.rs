@@ -6,6 +6,7 @@ use arbitrary::{Arbitrary, Unstructured};
 
 use crate::choose::Choose;
 use crate::diff;
+use crate::form;
 use crate::mangle::mangle;
 use crate::tree::{self, Change, LINES, Tree};
 
@@ -39,12 +40,13 @@ impl<'a> Arbitrary<'a> for Case {
     fn arbitrary(bytes: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
         let rest = bytes.bytes(bytes.len())?;
         let mut choose = Choose(Unstructured::new(rest));
-        let kind = choose.up_to(7);
+        let kind = choose.up_to(9);
         let change = tree::change(&mut choose);
         Ok(match kind {
             0 => raw(&mut choose, change),
             1 => composed(&mut choose, change),
             2 => real(change),
+            3 => other_form(&mut choose, change),
             _ => mangled(&mut choose, change),
         })
     }
@@ -64,7 +66,7 @@ fn composed(choose: &mut Choose<'_>, change: Change) -> Case {
         let path = paths.get(choose.up_to(paths.len())).map_or("/dev/null", |path| path.as_str());
         let line = choose.one(&LINES);
         let number = choose.up_to(31);
-        patch.push_str(&match choose.up_to(23) {
+        patch.push_str(&match choose.up_to(26) {
             0 => format!("--- a/{path}"),
             1 => format!("+++ b/{path}"),
             2 => format!("--- {path}"),
@@ -86,6 +88,9 @@ fn composed(choose: &mut Choose<'_>, change: Change) -> Case {
             11 | 12 => line.to_owned(),
             13..=16 => format!("-{line}"),
             17..=19 => format!("+{line}"),
+            20 => format!("<file path=\"{path}\">"),
+            21 => "</file>".to_owned(),
+            22 => format!("*** {} File: {path}", choose.one(&["Update", "Add", "Delete"])),
             _ => format!(" {line}"),
         });
         patch.push('\n');
@@ -98,6 +103,12 @@ fn real(change: Change) -> Case {
     let patch = diff::text(&diff::lines(&sections));
     let promise =
         if sections.is_empty() { Promise::Nothing } else { Promise::Applies { unique: change.unique } };
+    Case { before: change.before, after: change.after, patch, promise }
+}
+
+fn other_form(choose: &mut Choose<'_>, change: Change) -> Case {
+    let (patch, keeps) = form::written(choose, &change).unwrap_or_default();
+    let promise = if keeps { Promise::AppliesOrNot } else { Promise::Nothing };
     Case { before: change.before, after: change.after, patch, promise }
 }
 

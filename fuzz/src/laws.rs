@@ -127,7 +127,7 @@ fn placements_are_lines(plan: &Plan, made: &Tree, shown: &dyn Fn() -> String) {
 /// Tells whether a text can only be read as a diff, and not as blocks or whole files.
 fn is_diff(text: &str) -> bool {
     let marks = ["@@", "--- ", "+++ "];
-    let others = ["<<<", ">>>", "***", "&lt;&lt;", "SEARCH", "REPLACE"];
+    let others = ["<<<", ">>>", "***", "<file", "&lt;&lt;", "&lt;file", "SEARCH", "REPLACE"];
     marks.iter().any(|mark| text.contains(mark)) && !others.iter().any(|mark| text.contains(mark))
 }
 

@@ -7,6 +7,7 @@
 pub mod case;
 pub mod choose;
 pub mod diff;
+pub mod form;
 pub mod laws;
 pub mod mangle;
 pub mod reply;

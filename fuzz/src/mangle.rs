@@ -193,6 +193,8 @@ impl Mangler {
         let by = choose.one(&["    ", "  ", "\t", " ", "        "]);
         let lines = || self.sections.iter().flat_map(|section| &section.hunks).flat_map(|hunk| &hunk.lines);
         let less = lines().all(|line| line.text.trim().is_empty() || line.text.starts_with(by));
+        // One space less looks like a sign that was lost.
+        self.keeps &= !(less && by == " ");
         for line in self.hunks().flat_map(|hunk| &mut hunk.lines) {
             match line.text.strip_prefix(by).filter(|_| less) {
                 Some(text) => line.text = text.to_owned(),

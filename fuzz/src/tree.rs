@@ -190,6 +190,8 @@ pub fn change(choose: &mut Choose<'_>) -> Change {
 /// Makes a file's old and its new text.
 fn texts(choose: &mut Choose<'_>, lines: &mut Lines, endings: Endings) -> (String, String) {
     let count = choose.up_to(30);
+    // Where meanings have to be certain, the old file has to say which endings the new one gets.
+    let endings = if lines.unique && count < 2 { Endings::Unix } else { endings };
     let mut old: Vec<String> = Vec::new();
     for _ in 0..count {
         old.push(lines.line(choose) + endings.next(choose));

@@ -3,7 +3,8 @@
 //! For that to be a law, the intended tree has to be the only one that the perturbed text can mean:
 //!
 //! - Where line numbers are lost or wrong, no line of text comes twice in the files, old and new together. Blank lines
-//!   do; so a hunk whose old lines are all blank has no certain place, and such cases are left out.
+//!   do; so a hunk whose old lines are all blank has no certain place, and one that only changes blank lines may look
+//!   as if it were applied already. Such cases are left out.
 //! - Where lines repeat, the numbers stay right, and they tell one place from the other.
 //! - Added lines have nothing that a perturbation of the other lines would be undone in: no curly quotes, no whitespace
 //!   at their ends.
@@ -16,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use checkmate_machine::patch::{Original, Plan, Write, parse, plan};
 use proptest::prelude::*;
-use proptest::sample::{Index, select};
+use proptest::sample::{Index, select, subsequence};
 use proptest::test_runner::TestRunner;
 
 use diff::{Hunk, Line, Section};
@@ -244,14 +245,20 @@ impl Edited {
     }
 }
 
-/// Perturbs the diff of some files, and tells whether each hunk has a line that is not blank to be found by.
+/// Perturbs the diff of some files, and tells whether each hunk is certain.
+///
+/// A certain hunk has an old line that is not blank, to be found by. And it adds such a line, other than those that it
+/// deletes, or only deletes: a file in which it is not yet applied cannot be taken for one in which it is.
 fn perturbed(files: &[Edited], steps: &[Step]) -> (String, bool) {
     let mut sections: Vec<Section> = files.iter().map(Edited::section).collect();
+    let changes = hunks(&mut sections).all(|hunk| {
+        let (deleted, added) = (hunk.texts('-'), hunk.texts('+'));
+        if added.is_empty() { !deleted.is_empty() } else { !added.iter().all(|text| deleted.contains(text)) }
+    });
     steps.iter().for_each(|step| step.perturb(&mut sections));
-    let certain = |hunk: &mut Hunk| hunk.old_lines().any(|line| !line.text.trim().is_empty());
-    let certain = hunks(&mut sections).all(certain);
+    let found = hunks(&mut sections).all(|hunk| hunk.old_lines().any(|line| !line.text.trim().is_empty()));
     let text = diff::lines(&sections).into_iter().map(|line| line + "\n").collect();
-    (steps.iter().fold(text, |text, step| step.perturb_text(text)), certain)
+    (steps.iter().fold(text, |text, step| step.perturb_text(text)), changes && found)
 }
 
 fn planned(patch: &str, files: &[Edited]) -> Result<Plan, String> {
@@ -393,7 +400,11 @@ fn steps(kinds: &'static [Kind]) -> impl Strategy<Value = Step> {
 }
 
 fn run<S: Strategy>(strategy: &S, law: impl Fn(S::Value) -> Result<(), TestCaseError>) {
-    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig {
+        failure_persistence: None,
+        max_global_rejects: 1 << 20,
+        ..ProptestConfig::default()
+    };
     let failure = TestRunner::new(config).run(strategy, law).err().map(|failure| failure.to_string());
     assert!(failure.is_none(), "{}", failure.unwrap_or_default());
 }
@@ -451,9 +462,12 @@ fn two_perturbations_lead_to_the_intended_tree_or_nowhere() {
 
 #[test]
 fn harmless_perturbations_add_up_to_nothing() {
-    let harmless = prop::collection::btree_set(steps(&HARMLESS), 2..5);
-    run(&(unique_files(), harmless), |(files, steps)| {
-        hold_perturbed(&files, &steps.into_iter().collect::<Vec<_>>(), true)
+    let harmless = subsequence(HARMLESS.to_vec(), 2..=5);
+    run(&(unique_files(), harmless, 0..1_000_usize), |(files, kinds, dial)| {
+        // Wrong counts may be those of a hunk that has the next file's `---` line in it, if nothing stands before that.
+        let must = files.len() == 1 || !(kinds.contains(&CountsWrong) && kinds.contains(&GitHeaderGone));
+        let steps: Vec<Step> = kinds.into_iter().map(|kind| Step { kind, dial }).collect();
+        hold_perturbed(&files, &steps, must)
     });
 }
 

@@ -72,6 +72,12 @@ impl Hunk {
         self.lines.iter().filter(|line| line.kind != '+')
     }
 
+    /// The lines of one kind, but for blank ones.
+    pub(super) fn texts(&self, kind: char) -> Vec<&str> {
+        let lines = self.lines.iter().filter(|line| line.kind == kind);
+        lines.map(|line| line.text.trim()).filter(|text| !text.is_empty()).collect()
+    }
+
     fn header(&self) -> String {
         let range = |start: usize, count: Option<usize>| match count {
             None => start.to_string(),
