@@ -33,6 +33,7 @@ pub(super) fn assemble(
         let identical = spot.is_identical(text);
         // Lines without any ending tell nothing about how the others end.
         let told = spot.old().any(|(line, _)| line.newline);
+        let mut as_given = identical;
         for (line, at) in spot.walk() {
             match line.kind {
                 Kind::Context => {}
@@ -41,7 +42,9 @@ pub(super) fn assemble(
                     let mut bytes = added(line, &shifts, proofs)
                         .map_err(|reason| (*number, format!("{reason} The line is `{}`.", line.text.trim())))?
                         .into_bytes();
-                    if identical && told || (identical || endless) && bytes.ends_with(b"\r") {
+                    as_given = identical && told && !is_trimmed(line, spot)
+                        || (identical || endless) && bytes.ends_with(b"\r");
+                    if as_given {
                         bytes.push(b'\n');
                     } else {
                         bytes.truncate(bare(&bytes).len());
@@ -52,10 +55,18 @@ pub(super) fn assemble(
             }
         }
         if spot.end() == text.lines.len() && ends_unterminated(spot, text) {
-            edits.unterminated = Some(identical);
+            edits.unterminated = Some(as_given);
         }
     }
     Ok(edits.make(text))
+}
+
+/// Tells whether a line is the last of a hunk and the only one without a carriage return, because the end of the patch
+/// was cut.
+fn is_trimmed(line: &Line, spot: &Spot) -> bool {
+    let is_last = spot.lines.last().is_some_and(|last| std::ptr::eq(last, line));
+    let others = spot.lines.split_last().map_or(&[][..], |(_, others)| others);
+    is_last && !line.text.ends_with('\r') && others.iter().all(|line| line.text.ends_with('\r'))
 }
 
 #[derive(Default)]

@@ -113,8 +113,9 @@ fn standing_instead(hunk: &Hunk, spots: &[Spot], text: &Text<'_>) -> Option<usiz
     if !adds_words(hunk) || spots.len() > MOST_PLACES {
         return None;
     }
-    let new = Wanted::new(hunk.new_lines());
-    let stands = text.places(&new).into_iter().map(|start| standing(hunk, start));
+    let new: Option<Vec<usize>> = hunk.new_lines().map(|line| text.index().number(&line.text)).collect();
+    let stands = new.map_or_else(Vec::new, |new| text.index().runs(&new));
+    let stands = stands.into_iter().map(|start| standing(hunk, start));
     let with: Vec<Spot> = spots.iter().cloned().chain(stands).collect();
     let chosen = one_of(hunk, &with, text).filter(|chosen| *chosen >= spots.len())?;
     with.get(chosen).map(Spot::start)

@@ -140,15 +140,22 @@ type Class = fn(&Rc<[Line]>, &Text<'_>) -> Vec<Spot>;
 pub(super) fn places(hunk: &Hunk, text: &Text<'_>) -> Vec<Spot> {
     let readings: Vec<Rc<[Line]>> = hunk.readings.iter().map(|lines| Rc::from(lines.as_slice())).collect();
     let whole = Fit { shape: Shape::Whole, likeness: Likeness::Exact };
-    let exactly = |lines: &Rc<[Line]>| {
+    let exactly = |lines: &Rc<[Line]>| -> Vec<Spot> {
         let old = Wanted::new(lines.iter().filter(|line| line.kind != Kind::Added));
-        if old.is_empty() {
-            return Vec::new();
-        }
-        let numbered = hunk.numbered().filter(|start| text.stands_at(&old, *start));
-        let starts = numbered.map_or_else(|| text.places(&old), |start| vec![start]);
-        at_the_end(starts.iter().map(|start| run(lines, *start, whole)).collect(), text)
+        let starts = numbers(lines, text).filter(|numbers| !numbers.is_empty());
+        let starts = starts.map_or_else(Vec::new, |numbers| text.index().runs(&numbers));
+        let starts = starts.into_iter().filter(|start| text.stands_at(&old, *start));
+        at_the_end(starts.map(|start| run(lines, start, whole)).collect(), text)
     };
+    // Most hunks stand where they say, and then nothing has to be sought.
+    let numbered = |lines: &Rc<[Line]>| {
+        let old = Wanted::new(lines.iter().filter(|line| line.kind != Kind::Added));
+        let start = hunk.numbered().filter(|start| !old.is_empty() && text.stands_at(&old, *start))?;
+        Some(run(lines, start, whole)).filter(|spot| is_at_its_end(spot, text))
+    };
+    if let Some(spot) = readings.iter().find_map(numbered) {
+        return or_shifted(vec![spot], hunk, &readings, as_it_stands, text);
+    }
     let exact = fewest(readings.iter().map(exactly));
     if !exact.is_empty() {
         return or_shifted(exact, hunk, &readings, as_it_stands, text);
@@ -260,6 +267,11 @@ fn best(mut spots: Vec<Spot>) -> Vec<Spot> {
     let mut seen = BTreeSet::new();
     spots.retain(|spot| Some(spot.fit.likeness) == least && seen.insert(spot.effect()));
     spots
+}
+
+/// Tells whether a hunk that marks the end of the file stands there.
+fn is_at_its_end(spot: &Spot, text: &Text<'_>) -> bool {
+    spot.end() == text.lines.len() || spot.old().next_back().is_none_or(|(last, _)| last.newline)
 }
 
 /// Follows the mark of a missing line feed where it leads to the end of the file; elsewhere it is a slip.

@@ -313,14 +313,16 @@ fn put_path(write: &Write) -> Option<&str> {
 /// Returns the content of a new file.
 fn created(path: &str, file: &FilePatch, proofs: &Proofs) -> Result<Vec<u8>, Rejection> {
     let mut bytes = Vec::new();
-    for line in file.hunks.iter().flat_map(Hunk::lines) {
+    let lines: Vec<&Line> = file.hunks.iter().flat_map(Hunk::lines).collect();
+    for (number, line) in (1..).zip(&lines) {
         if line.kind != Kind::Added {
             let reason = "The patch makes a new file here, but some of its lines have no `+` before them. Put it there.";
             return Err(Rejection::of_file(path, reason));
         }
         let text = proofs.undo(&line.text).unwrap_or_else(|| line.text.as_str().into());
         bytes.extend_from_slice(text.as_bytes());
-        if line.newline {
+        // Only the last line of a file can lack a line feed.
+        if line.newline || number < lines.len() {
             bytes.push(b'\n');
         }
     }
@@ -386,25 +388,27 @@ fn check_overlaps(placed: &[Placed]) -> Result<(), (usize, usize)> {
 
 /// Says where each hunk stands in the new file.
 fn placements(path: &str, hunks: &[Hunk], text: &Text<'_>, placed: &[Placed]) -> Vec<Placement> {
-    let mut sorted: Vec<&Placed> = placed.iter().collect();
-    sorted.sort_by_key(|placed| placed.spot.start());
-    let (mut added, mut deleted) = (0, 0);
-    let mut placements = Vec::new();
-    for Placed { number, spot } in sorted {
-        let count = |kind: Kind| spot.walk().filter(|(line, _)| line.kind == kind).count();
-        let number_in_header = hunks.get(number - 1).and_then(Hunk::numbered);
-        placements.push(Placement {
+    let at = |kind: Kind| {
+        let steps = placed.iter().flat_map(|placed| placed.spot.walk());
+        let mut at: Vec<usize> = steps.filter(|(line, _)| line.kind == kind).map(|(_, at)| at).collect();
+        at.sort_unstable();
+        at
+    };
+    let (added, deleted) = (at(Kind::Added), at(Kind::Deleted));
+    let placement = |Placed { number, spot }: &Placed| {
+        let start = spot.start();
+        let before = added.partition_point(|at| *at < start);
+        let gone = deleted.partition_point(|at| *at < start);
+        let numbered = hunks.get(number - 1).and_then(Hunk::numbered);
+        Placement {
             path: path.to_owned(),
             hunk: *number,
-            line: (spot.start() + 1 + added).saturating_sub(deleted),
-            old_line: spot.start() + 1,
-            moved: number_in_header.map(|number| spot.start() as i64 - (number + spot.lead) as i64),
+            line: (start + 1 + before).saturating_sub(gone),
+            old_line: start + 1,
+            moved: numbered.map(|number| start as i64 - (number + spot.lead) as i64),
             fit: spot.fit,
             endings_kept: spot.keeps_endings(text),
-        });
-        added += count(Kind::Added);
-        deleted += count(Kind::Deleted);
-    }
-    placements.sort_by_key(|placement| placement.hunk);
-    placements
+        }
+    };
+    placed.iter().map(placement).collect()
 }

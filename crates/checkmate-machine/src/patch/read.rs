@@ -527,10 +527,18 @@ fn with_other(lines: Vec<Line>, other: Option<Vec<Line>>) -> Vec<Vec<Line>> {
 }
 
 /// A mark of a missing newline is only possible on the last old and on the last new line; elsewhere it is a slip.
+///
+/// Context between added lines may be an added line that lost its sign, so it is not the last old line for sure.
 fn drop_wrong_marks(lines: &mut [Line]) {
+    let added = |line: &Line| line.kind == Kind::Added;
+    let last_added = lines.iter().rposition(added).unwrap_or_default();
+    let last_deleted = lines.iter().rposition(|line| line.kind == Kind::Deleted);
+    let doubtful =
+        last_deleted.filter(|at| lines.get(at + 1).is_some_and(added) && last_added + 1 == lines.len());
     for skip in [Kind::Added, Kind::Deleted] {
-        let side = lines.iter_mut().filter(|line| line.kind != skip).rev();
-        side.skip(1).for_each(|line| line.newline = true);
+        let side = lines.iter_mut().enumerate().filter(|(_, line)| line.kind != skip).rev();
+        let wrong = side.skip(1).filter(|(at, _)| skip == Kind::Deleted || Some(*at) != doubtful);
+        wrong.for_each(|(_, line)| line.newline = true);
     }
 }
 

@@ -3,8 +3,6 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use memchr::memmem;
-
 use super::Line;
 use super::compare::key;
 
@@ -117,23 +115,6 @@ impl<'a> Text<'a> {
     pub(super) fn stands_at(&self, wanted: &Wanted, line: usize) -> bool {
         let Some(start) = self.starts.get(line) else { return false };
         self.search.get(start - 1..).is_some_and(|text| text.starts_with(&wanted.search))
-    }
-
-    /// Finds where lines stand, exactly but for their endings; more than [`MOST_PLACES`] are not told apart.
-    pub(super) fn places(&self, wanted: &Wanted) -> Vec<usize> {
-        let finder = memmem::Finder::new(&wanted.search);
-        let mut found = Vec::new();
-        let mut from = 0;
-        while let Some(at) = self.search.get(from..).and_then(|text| finder.find(text)) {
-            // What was found starts with the line feed before its first line, so it starts where a line starts.
-            let start = from + at + 1;
-            found.push(self.starts.partition_point(|known| *known < start));
-            if found.len() > MOST_PLACES {
-                break;
-            }
-            from = start;
-        }
-        found
     }
 
     /// Tells whether a line stands at a place byte for byte, its ending included.

@@ -23,10 +23,7 @@ pub(super) struct HunkHeader {
 impl HunkHeader {
     /// Reads a line that starts a hunk: `@@ -1,2 +1,3 @@`, or the same without counts or numbers.
     pub(super) fn read(line: &str) -> Option<Self> {
-        let rest = line.strip_prefix("@@")?;
-        if rest.starts_with(|c: char| !c.is_whitespace()) {
-            return None;
-        }
+        let rest = line.strip_prefix("@@").filter(|rest| !rest.starts_with('@'))?;
         let mut words = rest.split_whitespace();
         let (old_start, old_count) = words.next().and_then(|word| range(word, '-')).unzip();
         let (new_start, new_count) =
