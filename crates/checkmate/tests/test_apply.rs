@@ -48,12 +48,37 @@ fn explain_draws_where_a_hunk_goes_and_where_it_comes_nearest() {
     let fits = patch(&environment, &format!("{header}@@ ... @@\n one  \n-three\n+3\n+3½\n four\n"));
     let output = environment.run(&["apply", "--check", "--explain", &fits]);
     output.ended(0);
-    insta::assert_snapshot!(output.stdout, @"");
+    insta::assert_snapshot!(output.stdout, @r"
+    list.txt
+      list.txt hunk 1 at line 1 (found without a number, lines left out by it are kept, but for trailing whitespace)
+
+    list.txt, hunk 1 is placed here:
+         1   one
+         ⋮   1 more
+         3 - three
+           + 3
+           + 3½
+         4   four
+    ");
     let stale = patch(&environment, &format!("{header}@@ -2,3 +2,3 @@\n two\n-drei\n+3\n four\n"));
     let output = environment.run(&["apply", "--explain", &stale]);
     output.ended(2);
     assert_eq!(output.stdout, "");
-    insta::assert_snapshot!(output.stderr, @"");
+    insta::assert_snapshot!(output.stderr, @r"
+    `list.txt`, hunk 1: It does not match. Nearest to it is line 2, where 2 of its 3 context and deleted lines stand: the hunk expects `drei`, but line 3 of the file is `three`. Copy the context lines and the deleted lines from the file as it is now.
+    The file's real lines 1 to 5:
+         1 | one
+         2 | two
+         3 | three
+         4 | four
+         5 | five
+
+    list.txt, hunk 1 comes nearest here, but does not fit:
+         2   two
+         3 ≠ three
+       hunk: drei
+         4   four
+    ");
 }
 
 #[test]

@@ -43,11 +43,14 @@ fn applied(form: PatchForm) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn the_example_of_a_diff_fits() {
+fn the_examples_of_all_forms_make_the_same_change() {
     let new = OLD.replace("item.price", "item.price * item.count");
     let expected =
         [("shop/invoice.py".to_owned(), new), ("tests/test_invoice.py".to_owned(), TEST.to_owned())];
-    assert_eq!(applied(PatchForm::Diff), expected.into());
+    let expected = BTreeMap::from(expected);
+    for form in FORMS {
+        assert_eq!(applied(form), expected, "{form:?}");
+    }
 }
 
 #[test]
