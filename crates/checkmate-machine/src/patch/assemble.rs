@@ -42,12 +42,13 @@ pub(super) fn assemble(
                     let mut bytes = added(line, &shifts, proofs)
                         .map_err(|reason| (*number, format!("{reason} The line is `{}`.", line.text.trim())))?
                         .into_bytes();
-                    as_given = identical && told && !is_trimmed(line, spot)
-                        || (identical || endless) && bytes.ends_with(b"\r");
+                    as_given = identical && told || (identical || endless) && bytes.ends_with(b"\r");
                     if as_given {
                         bytes.push(b'\n');
                     } else {
-                        bytes.truncate(bare(&bytes).len());
+                        bytes.truncate(
+                            bytes.iter().rposition(|byte| *byte != b'\r').map_or(0, |last| last + 1),
+                        );
                         bytes.extend_from_slice(text.ending(at));
                     }
                     edits.added.entry(at).or_default().push(bytes);
@@ -59,14 +60,6 @@ pub(super) fn assemble(
         }
     }
     Ok(edits.make(text))
-}
-
-/// Tells whether a line is the last of a hunk and the only one without a carriage return, because the end of the patch
-/// was cut.
-fn is_trimmed(line: &Line, spot: &Spot) -> bool {
-    let is_last = spot.lines.last().is_some_and(|last| std::ptr::eq(last, line));
-    let others = spot.lines.split_last().map_or(&[][..], |(_, others)| others);
-    is_last && !line.text.ends_with('\r') && others.iter().all(|line| line.text.ends_with('\r'))
 }
 
 #[derive(Default)]

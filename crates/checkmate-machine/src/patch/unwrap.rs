@@ -24,7 +24,16 @@ pub(super) fn unpack(text: &str) -> Cow<'_, str> {
             None => break,
         }
     }
+    if has_cut_end(&text) {
+        text.to_mut().push('\r');
+    }
     text
+}
+
+/// Tells whether the end of a patch was cut, so that its last line lost the carriage return that the line before has.
+fn has_cut_end(text: &str) -> bool {
+    let Some((before, last)) = text.rsplit_once('\n') else { return false };
+    before.ends_with('\r') && last.starts_with(['+', '-', ' ']) && !last.ends_with('\r')
 }
 
 fn unpack_once(text: &str) -> Option<String> {
