@@ -58,10 +58,14 @@ pub(super) fn choose(hunks: &[Hunk], text: &Text<'_>) -> Vec<Result<Spot, Mispla
     found
         .into_iter()
         .zip(chosen)
-        .map(|(found, chosen)| {
+        .zip(hunks)
+        .map(|((found, chosen), hunk)| {
             let mut spots = found?;
-            match chosen {
-                Some(chosen) => Ok(spots.swap_remove(chosen)),
+            // A place where the change is done already says nothing for the others.
+            let all_done = spots.iter().all(|spot| is_applied(hunk, spot, text));
+            match chosen.or_else(|| all_done.then_some(0)).map(|chosen| spots.swap_remove(chosen)) {
+                Some(spot) if is_applied(hunk, &spot, text) => Err(Misplaced::Applied(spot.start())),
+                Some(spot) => Ok(spot),
                 // Among several places for a part of the hunk, none is the hunk's.
                 None if spots.iter().all(|spot| spot.fit.shape > Shape::Gaps) => Err(Misplaced::Nowhere),
                 // Several readings for one place.
@@ -79,13 +83,11 @@ fn candidates(hunk: &Hunk, text: &Text<'_>) -> Result<Vec<Spot>, Misplaced> {
     if hunk.readings.iter().all(no_old) {
         return if text.lines.is_empty() { Ok(vec![filling(hunk)]) } else { Err(Misplaced::NoContext) };
     }
-    let mut spots = places(hunk, text);
+    let spots = places(hunk, text);
     if spots.is_empty() {
         return Err(standing_already(hunk, text).map_or(Misplaced::Nowhere, Misplaced::Applied));
     }
-    let first = spots.first().map_or(0, Spot::start);
-    spots.retain(|spot| !is_applied(hunk, spot, text));
-    if spots.is_empty() { Err(Misplaced::Applied(first)) } else { Ok(spots) }
+    Ok(spots)
 }
 
 /// Tells whether a hunk's only place of the best likeness proves itself: brackets stand everywhere, so they must not
