@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::environment::{TestEnvironment, assert_has};
-use crate::script::{Script, approves, builds, shout};
+use crate::script::{Script, adds, approves, builds, reshout, shout, shout_line};
 
 #[test]
 fn a_patch_may_be_an_array_of_lines() {
@@ -18,6 +18,47 @@ fn a_patch_may_be_an_array_of_lines() {
         trees.push(environment.files());
     }
     assert_eq!(trees[0], trees[1]);
+}
+
+#[test]
+fn blocks_whole_files_and_sloppy_diffs_come_to_the_same_tree() {
+    let test = "expect \"shout ends with a mark\" \"$(shout hey)\" 'hey!'";
+    let source = shout_line("$1!");
+    let file = |path: &str, line: &str| format!("<file path=\"{path}\">\n{line}\n</file>\n");
+    let block =
+        |path: &str, line: &str| format!("{path}\n<<<<<<< SEARCH\n=======\n{line}\n>>>>>>> REPLACE\n");
+    let sloppy = |path: &str, line: &str| format!("--- a/{path}\n+++ b/{path}\n@@\n+{line}\n");
+    let mut trees = Vec::new();
+    for form in [&file as &dyn Fn(&str, &str) -> String, &block, &sloppy] {
+        let environment = TestEnvironment::new();
+        let patch = format!("{}{}", form("src/shout.sh", &source), form("test/shout_test.sh", test));
+        environment.cycle(&Script::new().builder(builds(&patch)).reviewer(approves())).ended(0);
+        trees.push(environment.files());
+    }
+    assert_eq!(trees[0], trees[1]);
+    assert_eq!(trees[0], trees[2]);
+}
+
+#[test]
+fn several_places_show_the_builder_the_real_text_of_each() {
+    let environment = TestEnvironment::new();
+    let twins = "one() {\n  :\n}\n\ntwo() {\n  :\n}\n";
+    let unclear = "--- a/src/twins.sh\n+++ b/src/twins.sh\n@@ ... @@\n-  :\n+  true\n";
+    let script = Script::new()
+        .builder(builds(&format!(
+            "{}{}",
+            shout("$1?"),
+            adds("src/twins.sh", &twins.lines().collect::<Vec<_>>())
+        )))
+        .builder(builds(unclear))
+        .builder(builds(&reshout("$1?", "$1!")))
+        .reviewer(approves());
+    environment.cycle(&script).ended(0);
+    assert_has(
+        &environment.prompts("builder")[2],
+        &["in more than one place, starting at lines 2, 6", "     1 | one() {", "     5 | two() {"],
+    );
+    assert_eq!(environment.read("src/twins.sh"), twins, "nothing of it was applied");
 }
 
 #[test]
