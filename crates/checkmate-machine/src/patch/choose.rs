@@ -28,6 +28,10 @@ const CLEARLY: usize = 3;
 /// How many lines a number may be off and still prove a place.
 const NEARBY: usize = 200;
 
+/// Among how many places a heading can choose, and how many lines it can stand above one.
+const HEADED: usize = 16;
+const FAR_BELOW: usize = 5000;
+
 /// Chooses a place for every hunk of a file, or says for each why it has none.
 pub(super) fn choose(hunks: &[Hunk], text: &Text<'_>) -> Vec<Result<Spot, Misplaced>> {
     let mut found: Vec<Result<Vec<Spot>, Misplaced>> =
@@ -159,17 +163,17 @@ fn one_of(hunk: &Hunk, spots: &[Spot], text: &Text<'_>) -> Option<usize> {
 /// Chooses the one place that stands below the heading, with no other line like a heading between.
 fn by_heading(hunk: &Hunk, spots: &[Spot], text: &Text<'_>) -> Option<usize> {
     let heading = hunk.heading.as_deref().filter(|heading| !heading.is_empty())?;
-    let wanted = key(heading);
-    let heads: Vec<usize> = (0..text.lines.len())
-        .filter(|at| text.line(*at).is_some_and(|line| key(line).starts_with(&wanted)))
-        .collect();
+    if spots.len() > HEADED {
+        return None;
+    }
+    let heads = text.index().beginning(heading);
     let below = |spot: &Spot| {
         let head =
             heads.partition_point(|head| *head < spot.start()).checked_sub(1).and_then(|at| heads.get(at))?;
         let depth = indent(text, *head);
         let other =
             |at: usize| indent(text, at).is_some_and(|other| Some(other) <= depth) && is_heading(text, at);
-        (!(head + 1..spot.start()).any(other)).then_some(())
+        (spot.start() - head <= FAR_BELOW && !(head + 1..spot.start()).any(other)).then_some(())
     };
     let mut under = (0..).zip(spots).filter(|(_, spot)| below(spot).is_some());
     match (under.next(), under.next()) {

@@ -10,7 +10,7 @@ mod align;
 mod gaps;
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::compare::{Likeness, Proofs, compare, split_indent};
@@ -208,14 +208,10 @@ fn or_shifted(
     if shifted.is_empty() {
         return found;
     }
-    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
-    for line in (0..text.lines.len()).filter_map(|at| text.line(at)) {
-        *known.entry(split_indent(line).0).or_default() += 1;
-    }
     let like_others = |less: usize| -> usize {
         let added = spot.lines.iter().filter(|line| added(line));
         let indents = added.map(|line| " ".repeat(less) + split_indent(&line.text).0);
-        indents.filter_map(|indent| known.get(indent.as_str())).sum()
+        indents.filter_map(|indent| text.indents().get(indent.as_str())).sum()
     };
     match like_others(1).cmp(&like_others(0)) {
         Ordering::Less => found,

@@ -60,34 +60,31 @@ struct Planner<'a> {
 
 /// A file whose hunks are placed.
 enum Work<'a> {
-    Create {
-        path: &'a str,
-        file: &'a FilePatch,
-    },
-    Delete {
-        path: &'a str,
-    },
-    Edit {
-        from: &'a str,
-        to: &'a str,
-        file: &'a FilePatch,
-        /// What stands before the text: a byte order mark, like line endings, is the file's own matter.
-        mark: &'static [u8],
-        text: Text<'a>,
-        placed: Vec<Placed>,
-    },
+    Create { path: &'a str, file: &'a FilePatch },
+    Delete { path: &'a str },
+    Edit(Box<Edit<'a>>),
+}
+
+struct Edit<'a> {
+    from: &'a str,
+    to: &'a str,
+    file: &'a FilePatch,
+    /// What stands before the text: a byte order mark, like line endings, is the file's own matter.
+    mark: &'static [u8],
+    text: Text<'a>,
+    placed: Vec<Placed>,
 }
 
 impl Work<'_> {
     /// What the hunks prove about the indentation of the patch, if it differs from the file's.
     fn indents(&self) -> Indents {
         match self {
-            Work::Edit { text, placed, .. }
-                if placed.iter().any(|placed| placed.spot.fit.likeness == Likeness::Indentation) =>
+            Work::Edit(edit)
+                if edit.placed.iter().any(|placed| placed.spot.fit.likeness == Likeness::Indentation) =>
             {
-                indents(text, placed)
+                indents(&edit.text, &edit.placed)
             }
-            Work::Edit { .. } | Work::Create { .. } | Work::Delete { .. } => Indents::new(),
+            Work::Edit(_) | Work::Create { .. } | Work::Delete { .. } => Indents::new(),
         }
     }
 }
@@ -97,7 +94,7 @@ fn proofs(works: &[Work<'_>]) -> Proofs {
     let mut proofs = Proofs::default();
     let edits = || {
         works.iter().flat_map(|work| match work {
-            Work::Edit { text, placed, .. } => placed.iter().map(|placed| (text, &placed.spot)).collect(),
+            Work::Edit(edit) => edit.placed.iter().map(|placed| (&edit.text, &placed.spot)).collect(),
             Work::Create { .. } | Work::Delete { .. } => Vec::new(),
         })
     };
@@ -187,7 +184,7 @@ impl<'a> Planner<'a> {
         let (mark, bytes) = split_mark(bytes, file);
         let text = Text::new(bytes);
         let placed = place(from, &file.hunks, &text)?;
-        Ok(Work::Edit { from, to, file, mark, text, placed })
+        Ok(Work::Edit(Box::new(Edit { from, to, file, mark, text, placed })))
     }
 
     /// Holds a file that is given whole against the one that is there.
@@ -200,7 +197,8 @@ impl<'a> Planner<'a> {
         let text = Text::new(bytes);
         let given = file.hunks.iter().flat_map(Hunk::lines);
         let spot = whole::replacing(path, given, &text).map_err(|reason| Rejection::of_file(path, reason))?;
-        Ok(Work::Edit { from: path, to: path, file, mark, text, placed: vec![Placed { number: 1, spot }] })
+        let placed = vec![Placed { number: 1, spot }];
+        Ok(Work::Edit(Box::new(Edit { from: path, to: path, file, mark, text, placed })))
     }
 
     fn write(&mut self, work: &Work<'_>, proofs: &Proofs, elsewhere: &Indents) -> Result<(), Rejection> {
@@ -224,20 +222,24 @@ impl<'a> Planner<'a> {
                 self.put(path, bytes, file.executable.unwrap_or(before));
             }
             Work::Delete { path } => self.deletes.push(Write::Delete { path: (*path).to_owned() }),
-            Work::Edit { from, to, file, mark, text, placed } => {
-                let new = assemble(text, placed, proofs, elsewhere)
-                    .map_err(|(number, reason)| Rejection::of_hunk(from, number, reason))?;
-                let new = [*mark, &new].concat();
-                let (bytes, executable) = self.existing(from)?;
-                self.placements.append(&mut placements(to, &file.hunks, text, placed));
-                let wanted = file.executable.unwrap_or(executable);
-                if from != to || new != bytes || wanted != executable {
-                    self.put(to, new, wanted);
-                }
-                if from != to {
-                    self.deletes.push(Write::Delete { path: (*from).to_owned() });
-                }
-            }
+            Work::Edit(edit) => return self.write_edit(edit, proofs, elsewhere),
+        }
+        Ok(())
+    }
+
+    fn write_edit(&mut self, edit: &Edit<'_>, proofs: &Proofs, elsewhere: &Indents) -> Result<(), Rejection> {
+        let Edit { from, to, file, mark, text, placed } = edit;
+        let new = assemble(text, placed, proofs, elsewhere)
+            .map_err(|(number, reason)| Rejection::of_hunk(from, number, reason))?;
+        let new = [*mark, &new].concat();
+        let (bytes, executable) = self.existing(from)?;
+        self.placements.append(&mut placements(to, &file.hunks, text, placed));
+        let wanted = file.executable.unwrap_or(executable);
+        if from != to || new != bytes || wanted != executable {
+            self.put(to, new, wanted);
+        }
+        if from != to {
+            self.deletes.push(Write::Delete { path: (*from).to_owned() });
         }
         Ok(())
     }

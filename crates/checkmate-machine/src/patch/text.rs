@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::Line;
-use super::compare::key;
+use super::compare::{key, split_indent};
 
 /// How many places are looked at before a search gives up; nobody could choose among so many.
 pub(super) const MOST_PLACES: usize = 1000;
@@ -21,6 +21,7 @@ pub(super) struct Text<'a> {
     /// Where each line starts in `search`, and where the text ends.
     starts: Vec<usize>,
     index: OnceCell<Index>,
+    indents: OnceCell<BTreeMap<&'a str, usize>>,
 }
 
 /// The lines of a file by their keys.
@@ -42,6 +43,15 @@ impl Index {
     /// Returns the lines of the file with this key.
     pub(super) fn places(&self, number: usize) -> &[usize] {
         self.places.get(number).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the lines of the file that begin like this one, from the top.
+    pub(super) fn beginning(&self, line: &str) -> Vec<usize> {
+        let begin = key(line);
+        let alike = self.numbers.range(begin.clone()..).take_while(|(key, _)| key.starts_with(&begin));
+        let mut lines: Vec<usize> = alike.flat_map(|(_, number)| self.places(*number)).copied().collect();
+        lines.sort_unstable();
+        lines
     }
 
     /// Tells whether the keys stand one after the other from a line on.
@@ -71,7 +81,7 @@ impl<'a> Text<'a> {
             search.push(b'\n');
             starts.push(search.len());
         }
-        Self { lines, search, starts, index: OnceCell::new() }
+        Self { lines, search, starts, index: OnceCell::new(), indents: OnceCell::new() }
     }
 
     /// Returns a line without its ending, if it is text.
@@ -95,6 +105,17 @@ impl<'a> Text<'a> {
                 index.keys.push(number);
             }
             index
+        })
+    }
+
+    /// Returns how many lines have each indentation.
+    pub(super) fn indents(&self) -> &BTreeMap<&'a str, usize> {
+        self.indents.get_or_init(|| {
+            let mut indents = BTreeMap::new();
+            for line in (0..self.lines.len()).filter_map(|at| self.line(at)) {
+                *indents.entry(split_indent(line).0).or_default() += 1;
+            }
+            indents
         })
     }
 

@@ -97,9 +97,9 @@ pub(super) fn block(lines: &[&str], start: usize) -> Result<Block, String> {
 /// Reads the file that starts at a line; the error is a sentence.
 pub(super) fn whole_file(lines: &[&str], start: usize) -> Result<WholeFile, String> {
     let path = file_tag(lines[start]).unwrap_or_default().to_owned();
-    let end = (start + 1..lines.len()).find(|at| lines[*at].trim_end() == "</file>");
-    let Some(end) = end.filter(|end| !lines[start + 1..*end].iter().any(|line| starts_whole_file(line)))
-    else {
+    let is_end = |at: &usize| lines[*at].trim_end() == "</file>";
+    let end = (start + 1..lines.len()).find(|at| is_end(at) || starts_whole_file(lines[*at]));
+    let Some(end) = end.filter(is_end) else {
         return Err(format!(
             "The file that starts at line {} of the patch has no end. Put `</file>` on a line of its own after its last \
              line.",
