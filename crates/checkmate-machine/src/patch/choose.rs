@@ -279,13 +279,18 @@ fn is_applied(hunk: &Hunk, spot: &Spot, text: &Text<'_>) -> bool {
     if !told && spot.fit.shape == Shape::Whole && hunk.numbered() == Some(spot.start()) {
         return false;
     }
-    let same = |line: &Line, at: usize| text.line(at).is_some_and(|real| key(&line.text) == key(real));
+    // A hunk that is exact in all is taken at its word.
+    let numbered = exact && spot.fit.shape == Shape::Whole && hunk.numbered() == Some(spot.start());
+    let same =
+        |line: &Line, at: usize| {
+            text.line(at)
+                .is_some_and(|real| if numbered { line.bare() == real } else { key(&line.text) == key(real) })
+        };
     let stands = |from: usize| new.iter().zip(from..).all(|(line, at)| same(line, at));
     let is_context = |line: &&&Line| line.kind == Kind::Context;
     let above = new.iter().take_while(|line| !is_context(line)).count();
     let below = new.iter().rev().take_while(|line| !is_context(line)).count();
     // From the first context line, and up to the last; where the number is exact, only from there.
-    let numbered = exact && spot.fit.shape == Shape::Whole && hunk.numbered() == Some(spot.start());
     let after = |at: usize| new.iter().rev().take(below).rev().zip(at..).all(|(line, at)| same(line, at));
     spot.start().checked_sub(above).is_some_and(stands)
         || numbered && stands(spot.start())
