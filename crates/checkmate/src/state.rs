@@ -7,6 +7,7 @@
 //!     script.json     the scripted agents, if it has any
 //!     scratch/        temporary folders of commands
 //!     tree/ …         the workspace's own files
+//! $XDG_STATE_HOME/checkmate/applies/KEY.json      a patch that `checkmate apply` is writing to the folder KEY
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -18,6 +19,25 @@ use crate::error::CommandError;
 /// The journal's name in a run's folder; a run exists once it is there.
 pub const JOURNAL: &str = "journal.jsonl";
 
+/// Finds the folder of everything that Checkmate keeps.
+fn state_folder() -> Result<PathBuf, CommandError> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local").join("state")))
+        .ok_or_else(|| {
+            CommandError::configuration(
+                "Neither XDG_STATE_HOME nor HOME is set to an absolute path, so there is no place to keep runs. Set \
+                 one of them.",
+            )
+        })?;
+    Ok(state.join("checkmate"))
+}
+
+/// Finds the folder with the notes of patches that are being written to folders.
+pub fn applies() -> Result<PathBuf, CommandError> {
+    Ok(state_folder()?.join("applies"))
+}
+
 /// The folder that holds the runs of one repository.
 #[derive(Debug, Clone)]
 pub struct RunsFolder {
@@ -27,17 +47,7 @@ pub struct RunsFolder {
 impl RunsFolder {
     /// Finds the folder by the environment: `$XDG_STATE_HOME`, else `$HOME/.local/state`.
     pub fn of(repository_key: &str) -> Result<Self, CommandError> {
-        let absolute =
-            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let state = absolute("XDG_STATE_HOME")
-            .or_else(|| absolute("HOME").map(|home| home.join(".local").join("state")))
-            .ok_or_else(|| {
-                CommandError::configuration(
-                    "Neither XDG_STATE_HOME nor HOME is set to an absolute path, so there is no place to keep runs. Set \
-                     one of them.",
-                )
-            })?;
-        Ok(Self { path: state.join("checkmate").join("repos").join(repository_key).join("runs") })
+        Ok(Self { path: state_folder()?.join("repos").join(repository_key).join("runs") })
     }
 
     /// Keeps runs in a folder of its own.

@@ -164,6 +164,11 @@ pub enum WorkspaceError {
         /// The repository's root.
         root: PathBuf,
     },
+    /// An earlier patch to a folder was cut off while it was written.
+    #[error(
+        "An earlier `checkmate apply` to this folder was cut off, and its files are half written. Run it without `--check` to have it finished first."
+    )]
+    Unfinished,
     /// A merge is half done.
     #[error("These files have unmerged changes: {}. Resolve them, `git add` them, and try again.", paths.join(", "))]
     Unmerged {

@@ -7,7 +7,8 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use crate::event::Change;
 
 /// Names that no allowlist opens, at any depth: they decide what Checkmate itself does.
-const PROTECTED: [&str; 4] = [".dualagent.json", ".orchestration", ".checkmate", ".intentignore"];
+const PROTECTED: [&str; 5] =
+    [".dualagent.json", ".orchestration", ".checkmate", ".checkmate-apply", ".intentignore"];
 
 /// Files whose whole name says that they hold a secret.
 const SECRET_NAMES: [&str; 22] = [

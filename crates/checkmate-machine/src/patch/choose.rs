@@ -281,11 +281,10 @@ fn is_applied(hunk: &Hunk, spot: &Spot, text: &Text<'_>) -> bool {
     }
     // A hunk that is exact in all is taken at its word.
     let numbered = exact && spot.fit.shape == Shape::Whole && hunk.numbered() == Some(spot.start());
-    let same =
-        |line: &Line, at: usize| {
-            text.line(at)
-                .is_some_and(|real| if numbered { line.bare() == real } else { key(&line.text) == key(real) })
-        };
+    let same = |line: &Line, at: usize| {
+        text.line(at)
+            .is_some_and(|real| if numbered { line.bare() == real } else { key(&line.text) == key(real) })
+    };
     let stands = |from: usize| new.iter().zip(from..).all(|(line, at)| same(line, at));
     let is_context = |line: &&&Line| line.kind == Kind::Context;
     let above = new.iter().take_while(|line| !is_context(line)).count();

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::{Place, print, read};
 use crate::error::CommandError;
 use crate::exit_code;
+use crate::state;
 use crate::workspace::{DirectoryApply, DirectoryWish, Repository, apply_to_directory};
 
 /// Apply a patch to the files, all of it or nothing
@@ -40,7 +41,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
         }
     };
     let wish = DirectoryWish { check_only: args.check, pictures: args.explain };
-    let (applied, pictures) = apply_to_directory(&root, &patch, wish)?;
+    let (applied, pictures) = apply_to_directory(&root, &patch, wish, &state::applies()?)?;
     let pictures: String = pictures.iter().map(|picture| format!("\n{picture}")).collect();
     match applied {
         DirectoryApply::Applied { files, placements } => {

@@ -1,7 +1,9 @@
 //! Applies a patch to a plain folder; git is not needed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
 
 use checkmate_machine::patch::{self, Obstacle, Original, Picture, Placement, Write};
 
@@ -38,14 +40,16 @@ pub struct DirectoryWish {
 
 /// Applies a patch to the files below `root`, all of it or nothing, and returns the pictures that are wished for.
 ///
-/// An earlier call that was interrupted is finished first.
+/// An earlier call that was interrupted is finished first. What is to be done is noted in the folder `notes`, which
+/// must not be below `root`: what a repository brings along is nobody's wish.
 pub fn apply_to_directory(
     root: &Path,
     patch: &str,
     wish: DirectoryWish,
+    notes: &Path,
 ) -> Result<(DirectoryApply, Vec<Picture>), WorkspaceError> {
     let mut pictures = Vec::new();
-    let applied = apply(root, patch, wish, &mut pictures, &Fuse::default())?;
+    let applied = apply(root, patch, wish, notes, &mut pictures, &Fuse::default())?;
     Ok((applied, pictures))
 }
 
@@ -53,17 +57,24 @@ fn apply(
     root: &Path,
     patch: &str,
     wish: DirectoryWish,
+    notes: &Path,
     pictures: &mut Vec<Picture>,
     fuse: &Fuse,
 ) -> Result<DirectoryApply, WorkspaceError> {
     let root = root.canonicalize().map_err(|source| WorkspaceError::io("find the folder", root, source))?;
     let root = Root::open(&root)?;
     let _lock = root.lock()?;
-    if root.state(STAGE)? != State::Folder {
-        // A file or symlink of that name is not ours to read through.
-        sweep::remove(&root.path().join(STAGE))?;
+    let note = note(notes, &root);
+    let stage = root.path().join(STAGE);
+    match load::<Intent>(&note)? {
+        Some(_) if wish.check_only => return Err(WorkspaceError::Unfinished),
+        Some(intent) => finish(&root, &intent, &stage, &note, fuse)?,
+        None if root.state(STAGE)? != State::Absent && !wish.check_only => {
+            let reason = format!("`{STAGE}` is in the way: new contents wait there. Remove or rename it.");
+            return Ok(DirectoryApply::Rejected(vec![reason]));
+        }
+        None => {}
     }
-    finish_interrupted(&root, fuse)?;
     let patch = match patch::parse(patch) {
         Ok(patch) => patch,
         Err(rejections) => return Ok(rejected(&rejections)),
@@ -83,19 +94,23 @@ fn apply(
         Ok(plan) => plan,
         Err(rejections) => return Ok(rejected(&rejections)),
     };
-    let stage = root.path().join(STAGE).join("files");
     let steps: Vec<Step> = plan.writes.iter().map(|write| step(write, &states)).collect();
-    let intent = Intent { stage, steps };
+    let intent = Intent { stage: stage.clone(), steps };
     let obstacles = obstacles(&root, &intent)?;
     if !obstacles.is_empty() {
         return Ok(DirectoryApply::Rejected(obstacles));
     }
     if !wish.check_only {
+        // From here on the stage is known to be ours, and from the second note on the steps will be done.
+        std::fs::create_dir_all(notes)
+            .map_err(|source| WorkspaceError::io("make the folder", notes, source))?;
+        save(&note, &Intent { stage: stage.clone(), steps: Vec::new() })?;
+        fuse.burn()?;
         stage_all(&intent, &plan.writes)?;
         fuse.burn()?;
-        save(&root.path().join(STAGE).join("landing.json"), &intent)?;
+        save(&note, &intent)?;
         fuse.burn()?;
-        finish(&root, &intent, fuse)?;
+        finish(&root, &intent, &stage, &note, fuse)?;
     }
     let mut files: Vec<String> = intent.steps.into_iter().map(|step| step.path).collect();
     files.sort();
@@ -103,7 +118,7 @@ fn apply(
 }
 
 fn original(root: &Root, path: &str, touched: &BTreeSet<&str>) -> Result<(State, Original), WorkspaceError> {
-    if path.split('/').next() == Some(STAGE) {
+    if path.split('/').any(|part| part.eq_ignore_ascii_case(STAGE)) {
         return Ok((State::Odd, Original::Other(Obstacle::Special)));
     }
     if let Above::Blocked { by, .. } = root.above(path, false)? {
@@ -189,21 +204,24 @@ fn stage_all(intent: &Intent, writes: &[Write]) -> Result<(), WorkspaceError> {
     sync_staged(&intent.stage, intent.steps.iter().map(|step| step.path.as_str()))
 }
 
-fn finish_interrupted(root: &Root, fuse: &Fuse) -> Result<(), WorkspaceError> {
-    match load::<Intent>(&root.path().join(STAGE).join("landing.json"))? {
-        // Where it is now, even if the folder was moved since.
-        Some(intent) => {
-            finish(root, &Intent { stage: root.path().join(STAGE).join("files"), ..intent }, fuse)
-        }
-        None => sweep::remove(&root.path().join(STAGE)),
-    }
+/// Finds the note about a folder by the folder's place.
+fn note(notes: &Path, root: &Root) -> PathBuf {
+    let key = Sha256::digest(root.path().as_os_str().as_encoded_bytes());
+    notes.join(format!("{key:x}.json"))
 }
 
-fn finish(root: &Root, intent: &Intent, fuse: &Fuse) -> Result<(), WorkspaceError> {
+fn finish(
+    root: &Root,
+    intent: &Intent,
+    stage: &Path,
+    note: &Path,
+    fuse: &Fuse,
+) -> Result<(), WorkspaceError> {
     intent.perform(root, fuse)?;
-    forget(&root.path().join(STAGE).join("landing.json"))?;
     fuse.burn()?;
-    sweep::remove(&root.path().join(STAGE))
+    sweep::remove(stage)?;
+    fuse.burn()?;
+    forget(note)
 }
 
 fn rejected(rejections: &[patch::Rejection]) -> DirectoryApply {
