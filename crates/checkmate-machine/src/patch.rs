@@ -360,7 +360,7 @@ pub enum Shape {
 
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} hunk {} at line {}", self.path, self.hunk, self.line)?;
+        write!(f, "{} hunk {} at line {}", shown(&self.path), self.hunk, self.line)?;
         let moved = match self.moved {
             Some(0) => None,
             Some(by) => Some(format!("moved by {by:+} lines")),

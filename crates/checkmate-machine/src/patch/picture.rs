@@ -41,7 +41,7 @@ pub enum Row {
 impl fmt::Display for Picture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fits = if self.placed { "is placed here" } else { "comes nearest here, but does not fit" };
-        writeln!(f, "{}, hunk {} {fits}:", self.path, self.hunk)?;
+        writeln!(f, "{}, hunk {} {fits}:", crate::gate::paths::shown(&self.path), self.hunk)?;
         for row in &self.rows {
             match row {
                 Row::Kept(at, line) => writeln!(f, "{at:>6}   {line}")?,

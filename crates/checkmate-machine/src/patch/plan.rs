@@ -17,6 +17,12 @@ use super::{
 ///
 /// `originals` must have an entry for every path of [`Patch::paths`]. Nothing is planned if anything is rejected.
 pub fn plan(patch: &Patch, originals: &BTreeMap<String, Original>) -> Result<Plan, Vec<Rejection>> {
+    let hunks: usize = patch.files.iter().map(|file| file.hunks.len()).sum();
+    if hunks > MOST_HUNKS {
+        let reason =
+            format!("The patch has {hunks} hunks; more than {MOST_HUNKS} are not taken at once. Split it.");
+        return Err(vec![Rejection::of_patch(reason)]);
+    }
     let mut planner = Planner::new(originals);
     let mut rejections = Vec::new();
     let mut works = Vec::new();
@@ -47,6 +53,9 @@ pub fn plan(patch: &Patch, originals: &BTreeMap<String, Original>) -> Result<Pla
     writes.append(&mut planner.puts);
     Ok(Plan { writes, placements: planner.placements })
 }
+
+/// Nobody reads more hunks than these.
+const MOST_HUNKS: usize = 5000;
 
 /// How many misplaced hunks of one file are explained with the file's lines.
 const EXPLAINED: usize = 8;
@@ -254,6 +263,10 @@ impl<'a> Planner<'a> {
                 let reason = format!("This path cannot be patched: {obstacle}. Work on regular files only.");
                 Err(Rejection::of_file(path, reason))
             }
+            Some(Original::File { bytes, .. }) if bytes.contains(&0) => {
+                let reason = "This file is binary: it holds NUL characters. Only text files can be patched.";
+                Err(Rejection::of_file(path, reason))
+            }
             Some(original @ (Original::Absent | Original::File { .. })) => Ok(original),
             None => {
                 Err(Rejection::of_file(path, "The file was not read before the patch was held against it."))
@@ -339,6 +352,11 @@ fn place(path: &str, hunks: &[Hunk], text: &Text<'_>) -> Result<Vec<Placed>, Vec
     for ((number, hunk), chosen) in (1..).zip(hunks).zip(choose(hunks, text)) {
         match chosen {
             // A hunk that is given twice is meant once.
+            Ok(spot) if whole::points_elsewhere(&spot, text) => {
+                let reason = "It adds a comment in place of code that is there, such as `... existing code ...`. Give \
+                              the lines themselves, or leave them out.";
+                rejections.push(Rejection::of_hunk(path, number, reason));
+            }
             Ok(spot) => {
                 if effects.insert(spot.effect()) {
                     placed.push(Placed { number, spot });

@@ -28,6 +28,10 @@ pub(super) fn read(text: &str) -> Result<Patch, Vec<Rejection>> {
         return Err(vec![Rejection::of_patch(reason)]);
     }
     let text = unpack(text);
+    if text.contains('\0') {
+        let reason = "The patch holds a NUL character. Only text files can be patched.";
+        return Err(vec![Rejection::of_patch(reason)]);
+    }
     let mut reader = Reader {
         lines: lines(&text),
         at: 0,
@@ -102,7 +106,11 @@ impl Reader<'_> {
                 self.block();
             } else if starts_whole_file(line) {
                 self.whole_file();
-            } else if HunkHeader::read(line).is_some_and(|header| header.old_start.is_some()) {
+            } else if let Some(reason) = stray(line) {
+                let reason = format!("Line {} of the patch: {reason}", self.at + 1);
+                self.rejections.push(Rejection::of_patch(reason));
+                self.at += 1;
+            } else if HunkHeader::read(line).is_some() {
                 self.rejections.push(Rejection::of_patch(format!(
                     "Line {} of the patch starts a hunk, but no file header stands before it. Put `--- a/PATH` and \
                      `+++ b/PATH` there.",
@@ -128,7 +136,11 @@ impl Reader<'_> {
             Ok(block) => block,
             Err(reason) => return self.rejections.push(Rejection::of_patch(reason)),
         };
-        let Some(path) = block.path.or_else(|| self.block_path.clone()) else {
+        let path = match block.path {
+            Ok(path) => path.or_else(|| self.block_path.clone()),
+            Err(reason) => return self.rejections.push(Rejection::of_patch(reason)),
+        };
+        let Some(path) = path else {
             return self.rejections.push(Rejection::of_patch(format!(
                 "No path stands before the block at line {number} of the patch. Put the file's path on a line of its own \
                  there."
@@ -218,6 +230,10 @@ impl Reader<'_> {
         loop {
             let blank = self.lines[self.at..].iter().take_while(|line| line.trim().is_empty()).count();
             let Some(line) = self.lines.get(self.at + blank) else { break };
+            if line.starts_with("*** End of File") {
+                self.at += blank + 1;
+                continue;
+            }
             if line.starts_with("@@@") {
                 let reason =
                     "Diffs of merges (`@@@`) cannot be applied. Give a diff against one version of the file.";
@@ -249,7 +265,7 @@ impl Reader<'_> {
     }
 
     fn body(&self, start: usize, header: &HunkHeader) -> Result<Body, String> {
-        let counted = self.counted(start, header).filter(|(_, end)| self.leftover(*end, false).is_none());
+        let counted = self.counted(start, header).filter(|(_, end)| self.leftover(*end, true).is_none());
         let Some((lines, end)) = counted else { return self.signed(start) };
         let readings = with_other(lines, unsigned(&self.lines[start..end]));
         if self.is_end(end) || self.is_signature(end) {
@@ -378,7 +394,7 @@ impl Reader<'_> {
             || line.starts_with("@@")
             || starts_block(line)
             || starts_whole_file(line)
-            || self.closing.contains(line.trim())
+            || self.closing.contains(line.trim_end())
             || line.starts_with("--- ")
                 && is_plain_header(&self.lines, at)
                 && (self.lines[at + 1].starts_with("+++ ") || is_prefixed(line, "--- a/"))
@@ -497,6 +513,24 @@ fn looks_changed(line: &str) -> bool {
 
 fn starts_words(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '`' | '"' | '\'' | '('))
+}
+
+/// Says what is wrong with a line outside of all sections that can only be a part of one.
+fn stray(line: &str) -> Option<&'static str> {
+    let bare = line.trim();
+    if bare == "</file>" {
+        return Some("`</file>` ends no file. Where a file itself has such a line, give a unified diff.");
+    }
+    if line.starts_with("<file") && !starts_whole_file(line) {
+        return Some("A whole file starts with `<file path=\"PATH\">`, and nothing else in that line.");
+    }
+    if line.starts_with("*** Move to: ") {
+        return Some("`*** Move to:` must follow `*** Update File:` at once.");
+    }
+    (bare.starts_with("<<<<<") || bare.starts_with(">>>>>")).then_some(
+        "It looks like a part of a block, but is none. A block is `<<<<<<< SEARCH`, lines, `=======`, lines, \
+         `>>>>>>> REPLACE`, all at the start of their lines.",
+    )
 }
 
 /// Reads lines of a hunk; with `raw` only `-` and `+` are signs, and everything else is context as it stands.

@@ -1,16 +1,16 @@
 //! A file as lines, and as what its lines are found by.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 
 use super::Line;
 use super::compare::{key, split_indent};
 
 /// How many places are looked at before a search gives up; nobody could choose among so many.
-pub(super) const MOST_PLACES: usize = 1000;
+pub(super) const MOST_PLACES: usize = 100;
 
-/// How many pairs of lines a search may compare; only files of one line all over need more.
-const MOST_COMPARISONS: usize = 20_000_000;
+/// How many pairs of lines all searches in a file may compare; only files of one line all over need more.
+const MOST_COMPARISONS: usize = 100_000_000;
 
 /// A file as lines, and as one text for searching.
 pub(super) struct Text<'a> {
@@ -32,9 +32,18 @@ pub(super) struct Index {
     keys: Vec<usize>,
     /// The lines that have a key, from the top.
     places: Vec<Vec<usize>>,
+    /// How many pairs of lines were compared so far.
+    compared: Cell<usize>,
 }
 
 impl Index {
+    /// Tells whether so many pairs of lines may still be compared, and counts them.
+    pub(super) fn may_compare(&self, pairs: usize) -> bool {
+        let all = self.compared.get().saturating_add(pairs);
+        self.compared.set(all);
+        all <= MOST_COMPARISONS
+    }
+
     /// Returns the number of a line's key; `None` if no line of the file has it.
     pub(super) fn number(&self, line: &str) -> Option<usize> {
         self.numbers.get(&key(line)).copied()
@@ -63,7 +72,7 @@ impl Index {
     pub(super) fn runs(&self, wanted: &[usize]) -> Vec<usize> {
         let rarest = (0..).zip(wanted).min_by_key(|(_, number)| self.places(**number).len());
         let Some((offset, number)) = rarest else { return Vec::new() };
-        if self.places(*number).len().saturating_mul(wanted.len()) > MOST_COMPARISONS {
+        if !self.may_compare(self.places(*number).len().saturating_mul(wanted.len())) {
             return Vec::new();
         }
         let starts = self.places(*number).iter().filter_map(|line| line.checked_sub(offset));

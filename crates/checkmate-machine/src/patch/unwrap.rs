@@ -74,7 +74,7 @@ pub(super) fn lines(text: &str) -> Vec<&str> {
     }
     if let Some(indent) = indent(&lines) {
         for line in &mut lines {
-            *line = line.strip_prefix(indent).unwrap_or_else(|| line.trim_start());
+            *line = line.strip_prefix(indent).unwrap_or(if line.trim().is_empty() { "" } else { line });
         }
     }
     lines
@@ -89,6 +89,10 @@ fn indent<'t>(lines: &[&'t str]) -> Option<&'t str> {
         starts(at, "diff --git ") || starts(at, "--- ") && starts(at + 1, "+++ ")
     };
     let indent = |at: usize| lines[at].len() - lines[at].trim_start_matches([' ', '\t']).len();
+    // Where a part of the patch stands at the margin, an indented diff is the content of a file.
+    if lines.iter().any(|line| FRAME.iter().any(|start| line.starts_with(start))) {
+        return None;
+    }
     let first = (0..lines.len()).find(|at| is_header(*at))?;
     let prefix = lines[first].get(..indent(first)).filter(|prefix| !prefix.is_empty())?;
     lines

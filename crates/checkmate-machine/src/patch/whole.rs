@@ -19,6 +19,12 @@ pub(super) fn replacing<'l>(
     given: impl Iterator<Item = &'l Line>,
     text: &Text<'_>,
 ) -> Result<Spot, String> {
+    let given: Vec<&Line> = given.collect();
+    if given.is_empty() {
+        return Err("The patch gives this file whole, but without any line. Give its lines; to delete it, give a unified \
+                    diff."
+            .to_owned());
+    }
     let (lines, bytes) = (text.lines.len(), text.lines.iter().map(|line| line.len()).sum::<usize>());
     if lines > MOST_LINES || bytes > MOST_BYTES {
         return Err(format!(
@@ -27,7 +33,7 @@ pub(super) fn replacing<'l>(
              blocks."
         ));
     }
-    let spot = difference(given, text);
+    let spot = difference(given.into_iter(), text);
     if let Some((line, _)) =
         spot.walk().find(|(line, _)| line.kind == Kind::Added && leaves_out(&line.text, path))
     {
@@ -64,15 +70,25 @@ fn difference<'l>(given: impl Iterator<Item = &'l Line>, text: &Text<'_>) -> Spo
     Spot { lines: Rc::from(lines), steps, lead: 0, fit }
 }
 
+/// Tells whether a hunk adds a comment about code that it does not give, and that the file does not have either.
+pub(super) fn points_elsewhere(spot: &Spot, text: &Text<'_>) -> bool {
+    let added = spot.lines.iter().filter(|line| line.kind == Kind::Added && is_about_rest(&line.text));
+    let mut new = added.filter(|line| text.index().number(&line.text).is_none());
+    new.next().is_some()
+}
+
 /// Tells whether a line stands in place of others: `...`, or a comment about the rest of the code.
 fn leaves_out(line: &str, path: &str) -> bool {
-    const REST: [&str; 4] = ["rest of the", "existing code", "remains the same", "unchanged"];
-    let comment = line.trim_start().starts_with(['#', '/', '*', '<', '-', ';', '%', '{']);
     // In Python three dots are a statement.
     let statement = line.trim() == "..." && (path.ends_with(".py") || path.ends_with(".pyi"));
+    is_elision(line) && !statement || is_about_rest(line)
+}
+
+/// Tells whether a line is a comment with three dots about code that stays as it is.
+fn is_about_rest(line: &str) -> bool {
+    const REST: [&str; 4] = ["rest of the", "existing code", "remains the same", "unchanged"];
+    let comment = line.trim_start().starts_with(['#', '/', '*', '<', '-', ';', '%', '{']);
     let lower = line.to_lowercase();
-    is_elision(line) && !statement
-        || comment
-            && (lower.contains("...") || lower.contains('\u{2026}'))
-            && REST.iter().any(|rest| lower.contains(rest))
+    let dots = lower.contains("...") || lower.contains('\u{2026}');
+    comment && dots && REST.iter().any(|rest| lower.contains(rest))
 }

@@ -76,7 +76,9 @@ fn aligned(lines: &Rc<[Line]>, marks: &[Option<Mark>], text: &Text<'_>, far: boo
     let pairs = |at: &usize| {
         lines.get(*at).and_then(|line| text.index().number(&line.text)).map(|n| text.index().places(n).len())
     };
-    if old.iter().filter_map(pairs).sum::<usize>() > MOST_PAIRS {
+    let pairs: usize = old.iter().filter_map(pairs).sum();
+    // Each is looked at in four ways and more than once.
+    if pairs > MOST_PAIRS || !text.index().may_compare(pairs * 8) {
         return Vec::new();
     }
     let levels = [Likeness::Exact, Likeness::TrailingSpace, Likeness::Typography, Likeness::Indentation];

@@ -7,12 +7,12 @@ use similar::{Algorithm, ChangeTag, capture_diff_slices};
 
 use super::super::unwrap::is_fence;
 use super::super::{Hunk, Kind, Line};
-use crate::gate::paths::check_path;
+use super::shorten;
 
 /// A block, and the number of the line after it.
 pub(super) struct Block {
-    /// The path before the block; `None` if it goes on with the file of the block before.
-    pub(super) path: Option<String>,
+    /// The path before the block; `None` if it goes on with the file of the block before; else a sentence.
+    pub(super) path: Result<Option<String>, String>,
     /// No hunk at all if the SEARCH part is empty: then these lines fill a file.
     pub(super) content: Content,
     pub(super) end: usize,
@@ -55,10 +55,10 @@ fn ends(line: &str) -> bool {
 }
 
 fn file_tag(line: &str) -> Option<&str> {
-    let rest = line.trim().strip_prefix("<file ")?.trim_start().strip_prefix("path=")?.strip_suffix('>')?;
-    let rest = rest.trim_end().trim_end_matches('/').trim_end();
-    let quoted = ['"', '\''].into_iter().find_map(|quote| rest.strip_prefix(quote)?.strip_suffix(quote));
-    Some(quoted.unwrap_or(rest))
+    let rest = line.trim().strip_prefix("<file ")?.trim_start().strip_prefix("path=")?;
+    let quote = rest.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let (path, end) = rest.get(1..)?.split_once(quote)?;
+    (end.trim() == ">").then_some(path)
 }
 
 /// Reads the block that starts at a line; the error is a sentence.
@@ -134,18 +134,26 @@ fn difference(search: &[&str], replace: &[&str]) -> Vec<Line> {
         .collect()
 }
 
-/// Finds the path of a block on the lines before it: alone on its line, perhaps with a fence between.
-fn path_before(lines: &[&str], start: usize) -> Option<String> {
-    let line = lines[..start].iter().rev().find(|line| !line.trim().is_empty() && !is_fence(line))?;
-    let bare = line.trim().trim_start_matches('#').trim().trim_matches(['*', '`', ':']).trim();
-    let bare = ["File: ", "file: ", "Path: ", "path: "]
-        .iter()
-        .find_map(|label| bare.strip_prefix(label))
-        .unwrap_or(bare);
-    let bare = bare.trim_matches(['*', '`', ':', '"']).trim();
-    let bare = bare.strip_prefix("./").unwrap_or(bare);
-    // What has a space in it is hardly a path, and hardly a refused one.
-    let plain = !bare.is_empty() && !bare.contains(' ') && !ends(line);
-    let named = bare.contains(['/', '.']) || check_path(bare).is_ok();
-    (plain && named).then(|| bare.to_owned())
+/// Finds the path of a block on the line before it: alone there, perhaps with a fence between.
+fn path_before(lines: &[&str], start: usize) -> Result<Option<String>, String> {
+    let line = lines[..start].iter().rev().find(|line| !line.trim().is_empty() && !is_fence(line));
+    let Some(line) = line.filter(|line| !ends(line)) else { return Ok(None) };
+    let bare = line.trim().trim_start_matches('#').trim().trim_matches('*').trim();
+    let label = ["File:", "file:", "Path:", "path:"].iter().find_map(|label| bare.strip_prefix(label));
+    let bare = label.unwrap_or(bare).trim().trim_matches('*').trim();
+    let quoted = ['`', '"'].iter().find_map(|quote| bare.strip_prefix(*quote)?.strip_suffix(*quote));
+    let path = quoted.unwrap_or(bare);
+    let path = path.strip_suffix(':').unwrap_or(path);
+    let path = path.strip_prefix("./").unwrap_or(path);
+    // A single word may be a path, but one before a colon is rather somebody's.
+    let named = path.contains(['/', '.']) || quoted.is_some() || label.is_some() || !bare.ends_with(':');
+    if !path.is_empty() && named && (quoted.is_some() || !path.contains(' ')) {
+        return Ok(Some(path.to_owned()));
+    }
+    Err(format!(
+        "Before the block at line {} of the patch stands `{}`, which is no path. Put the file's path alone on the line \
+         before each block.",
+        start + 1,
+        shorten(line)
+    ))
 }

@@ -130,14 +130,25 @@ impl Header {
         let mut found = Found::default();
         let mut at = start;
         if let Some((path, (created, deleted))) = starred(lines[at]) {
-            found.old = Some(if created { NOTHING.to_owned() } else { path.to_owned() });
-            found.new = Some(if deleted { NOTHING.to_owned() } else { path.to_owned() });
             at += 1;
-            if let Some(to) = lines.get(at).and_then(|line| line.strip_prefix("*** Move to: ")) {
-                found.rename = (Some(path.to_owned()), Some(to.trim_end().to_owned()));
-                at += 1;
-            }
-            return Ok((Self { action: found.action()?, executable: None }, at));
+            let path = path.to_owned();
+            let action =
+                match (created, deleted, lines.get(at).and_then(|line| line.strip_prefix("*** Move to: "))) {
+                    (true, _, None) => Action::Create { path },
+                    (_, true, None) => Action::Delete { path },
+                    (false, false, None) => Action::Edit { path },
+                    (false, false, Some(to)) => {
+                        at += 1;
+                        Action::Rename { from: path, to: to.trim_end().to_owned() }
+                    }
+                    (_, _, Some(_)) => {
+                        return Err(
+                            "A file that is new or goes away cannot be moved too. Use `*** Update File:`."
+                                .to_owned(),
+                        );
+                    }
+                };
+            return Ok((Self { action, executable: None }, at));
         }
         if let Some(names) = lines[at].strip_prefix("diff --git ") {
             found.git = git_names(names);
@@ -254,7 +265,17 @@ impl Found {
                 return Err("It names no file. Put `--- a/PATH` and `+++ b/PATH` after it.".to_owned());
             }
         };
+        if self.rename.0.is_some() != self.rename.1.is_some() {
+            return Err("It has one of `rename from` and `rename to`. Give both.".to_owned());
+        }
         if let (Some(from), Some(to)) = self.rename {
+            if let Some(other) = new.filter(|new| named && *new != to) {
+                return Err(format!(
+                    "It renames to `{}`, but names `{}` after `+++`.",
+                    shown(&to),
+                    shown(&other)
+                ));
+            }
             return Ok(if from == to { Action::Edit { path: to } } else { Action::Rename { from, to } });
         }
         // One name alone stands for both.
