@@ -281,9 +281,13 @@ fn is_applied(hunk: &Hunk, spot: &Spot, text: &Text<'_>) -> bool {
     }
     // A hunk that is exact in all is taken at its word.
     let numbered = exact && spot.fit.shape == Shape::Whole && hunk.numbered() == Some(spot.start());
+    let identical = spot.is_identical(text);
     let same = |line: &Line, at: usize| {
-        text.line(at)
-            .is_some_and(|real| if numbered { line.bare() == real } else { key(&line.text) == key(real) })
+        text.line(at).is_some_and(|real| match numbered {
+            true if identical => text.is_identical(line, at),
+            true => line.bare() == real,
+            false => key(&line.text) == key(real),
+        })
     };
     let stands = |from: usize| new.iter().zip(from..).all(|(line, at)| same(line, at));
     let is_context = |line: &&&Line| line.kind == Kind::Context;
