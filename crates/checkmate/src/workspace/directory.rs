@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use checkmate_machine::patch::{self, Obstacle, Original, Picture, Placement, Write};
 
 use super::candidate::above;
-use super::files::{Fuse, Intent, Step, forget, load, save, stage_file, sync_staged};
+use super::files::{Fuse, Intent, Step, load, save, stage_file, sync_staged};
 use super::rooted::{Above, Root, State};
 use super::{WorkspaceError, sweep};
 
@@ -66,7 +66,12 @@ fn apply(
     let _lock = root.lock()?;
     let note = note(notes, &root);
     let stage = root.path().join(STAGE);
-    match load::<Intent>(&note)? {
+    let noted = match load::<Intent>(&note) {
+        // Only the first note can be torn, and then nothing was done yet.
+        Err(WorkspaceError::Record { .. }) => Some(Intent { stage: stage.clone(), steps: Vec::new() }),
+        noted => noted?,
+    };
+    match noted {
         Some(_) if wish.check_only => return Err(WorkspaceError::Unfinished),
         Some(intent) => finish(&root, &intent, &stage, &note, fuse)?,
         None if root.state(STAGE)? != State::Absent && !wish.check_only => {
@@ -104,7 +109,7 @@ fn apply(
         // From here on the stage is known to be ours, and from the second note on the steps will be done.
         std::fs::create_dir_all(notes)
             .map_err(|source| WorkspaceError::io("make the folder", notes, source))?;
-        save(&note, &Intent { stage: stage.clone(), steps: Vec::new() })?;
+        jot(&note, &Intent { stage: stage.clone(), steps: Vec::new() })?;
         fuse.burn()?;
         stage_all(&intent, &plan.writes)?;
         fuse.burn()?;
@@ -221,7 +226,14 @@ fn finish(
     fuse.burn()?;
     sweep::remove(stage)?;
     fuse.burn()?;
-    forget(note)
+    // Not waited for: steps that are done are done again without effect.
+    std::fs::remove_file(note).map_err(|source| WorkspaceError::io("remove", note, source))
+}
+
+/// Notes that the stage is ours without waiting for the disk: nothing of the files is touched yet.
+fn jot(note: &Path, intent: &Intent) -> Result<(), WorkspaceError> {
+    let fail = |source| WorkspaceError::io("write", note, source);
+    std::fs::write(note, serde_json::to_vec(intent).map_err(|error| fail(error.into()))?).map_err(fail)
 }
 
 fn rejected(rejections: &[patch::Rejection]) -> DirectoryApply {
