@@ -221,7 +221,8 @@ fn by_order(found: &[Result<Vec<Spot>, Misplaced>], chosen: &mut [Option<usize>]
             };
             let mut fitting = (0..).zip(spots).filter(|(_, spot)| between(spot));
             match (fitting.next(), fitting.next()) {
-                (Some((spot, _)), None) => Some((at, spot)),
+                // Brackets stand in every other place too, only less alike.
+                (Some((chosen, spot)), None) if spot.is_telling() => Some((at, chosen)),
                 _ => None,
             }
         });
