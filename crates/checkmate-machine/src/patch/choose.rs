@@ -144,7 +144,7 @@ fn one_of(hunk: &Hunk, spots: &[Spot], text: &Text<'_>) -> Option<usize> {
         distances.extend((0..).zip(spots).map(|(at, spot)| (spot.start().abs_diff(number + spot.lead), at)));
     }
     distances.sort_unstable();
-    // A bracket is everywhere, so a number that is not exact proves nothing for it.
+    // A bracket is everywhere, so neither a number that is not exact nor a heading proves anything for it.
     let tells = |at: usize| spots.get(at).is_some_and(Spot::is_telling);
     let near = match distances.as_slice() {
         [(0, at), (next, _), ..] if *next > 0 => return Some(*at),
@@ -154,7 +154,7 @@ fn one_of(hunk: &Hunk, spots: &[Spot], text: &Text<'_>) -> Option<usize> {
         }
         _ => None,
     };
-    match (near, by_heading(hunk, spots, text)) {
+    match (near, by_heading(hunk, spots, text).filter(|below| tells(*below))) {
         (Some(near), Some(below)) => (near == below).then_some(near),
         (near, below) => near.or(below),
     }
