@@ -338,6 +338,7 @@ impl Cycle {
                 Answer::Landed { .. } | Answer::Conflict { .. } | Answer::TargetMoved { .. },
             ) => true,
             (Action::Read { paths, .. }, Answer::Files { files }) => files.len() == paths.len(),
+            (Action::Inspect { .. }, Answer::Inspected(_)) => true,
             (Action::Check { tree, .. }, Answer::Ran(receipt)) => receipt.tree == *tree,
             (
                 Action::Prepare
@@ -345,6 +346,7 @@ impl Cycle {
                 | Action::Call(_)
                 | Action::Apply { .. }
                 | Action::Store { .. }
+                | Action::Inspect { .. }
                 | Action::Check { .. }
                 | Action::Ask(_)
                 | Action::Land { .. },

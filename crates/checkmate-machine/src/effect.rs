@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::command::CommandLine;
 use crate::ids::{Role, TreeId};
 use crate::reply::Shape;
+use crate::spec::TaskKind;
 
 /// A batch of parts; the cycle moves on when every part is answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +52,17 @@ pub enum Action {
         /// The whole document.
         text: String,
     },
+    /// Find out what a change does to tests, code and configuration, without running anything of it.
+    Inspect {
+        /// The tree before the change.
+        base: TreeId,
+        /// The tree after it.
+        tree: TreeId,
+        /// What sort of change it should be.
+        kind: TaskKind,
+        /// The goal; literals that it states are no secret between test and code.
+        goal: String,
+    },
     /// Run a command on a tree.
     Check {
         /// Why it is run.
@@ -59,8 +71,11 @@ pub enum Action {
         command: CommandLine,
         /// The tree it sees.
         tree: TreeId,
-        /// Files that are laid over `tree` from another tree, for this command only.
-        overlay: Option<Overlay>,
+        /// What is laid over `tree`, for this command only.
+        layers: Vec<Layer>,
+        /// Varies what nobody should depend on: hash seeds, threads, the order of tests where a runner lets us. The
+        /// number is the seed.
+        vary: Option<u32>,
     },
     /// Ask a person.
     Ask(Question),
@@ -93,15 +108,27 @@ impl Action {
             ),
             Action::Apply { onto, base, patch } => format!("apply {onto} {base} {}", short_hash(patch)),
             Action::Store { base, path, text } => format!("store {base} {path} {}", short_hash(text)),
-            Action::Check { kind, command, tree, overlay } => {
-                let overlay = overlay.as_ref().map_or_else(String::new, |over| {
-                    format!(" over {} {}", over.from, short_hash(&over.paths.join("\n")))
-                });
-                format!("check {kind:?} {tree} {}{overlay}", short_hash(&command.text))
+            Action::Inspect { base, tree, .. } => format!("inspect {base} {tree}"),
+            Action::Check { kind, command, tree, layers, vary } => {
+                let layers: String = layers.iter().map(Layer::digest).collect();
+                let vary = vary.map_or_else(String::new, |seed| format!(" vary {seed}"));
+                format!("check {kind:?} {tree} {}{layers}{vary}", short_hash(&command.text))
             }
             Action::Ask(Question::Command { role, line }) => format!("ask {role} {}", short_hash(line)),
             Action::Ask(Question::Land) => "ask land".into(),
             Action::Land { tree, base, how } => format!("land {tree} {base} {how:?}"),
+        }
+    }
+}
+
+impl Layer {
+    fn digest(&self) -> String {
+        match self {
+            Layer::Files { from, paths } => format!(" over {from} {}", short_hash(&paths.join("\n"))),
+            Layer::Text { path, text } => format!(" text {} {}", short_hash(path), short_hash(text)),
+            Layer::Edit { path, start, end, text } => {
+                format!(" edit {} {start} {end} {}", short_hash(path), short_hash(text))
+            }
         }
     }
 }
@@ -191,13 +218,36 @@ pub enum CheckKind {
     Merged,
 }
 
-/// Files of one tree laid over another.
+/// What is laid over a tree for one command, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Overlay {
-    /// Where the files come from.
-    pub from: TreeId,
-    /// Which files.
-    pub paths: Vec<String>,
+#[serde(tag = "layer", rename_all = "snake_case")]
+pub enum Layer {
+    /// Files as another tree has them; a path that is not in it goes.
+    Files {
+        /// Where the files come from.
+        from: TreeId,
+        /// Which files.
+        paths: Vec<String>,
+    },
+    /// A file with this text.
+    Text {
+        /// The file's path.
+        path: String,
+        /// All of it.
+        text: String,
+    },
+    /// Another text in place of some bytes of a file. Edits of one file count in the bytes of the tree below all of
+    /// them, and must not overlap.
+    Edit {
+        /// The file's path.
+        path: String,
+        /// The first byte that goes.
+        start: u64,
+        /// The first byte that stays behind them.
+        end: u64,
+        /// What comes in their place.
+        text: String,
+    },
 }
 
 /// A question to a person.

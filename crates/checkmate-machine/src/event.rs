@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::effect::Landing;
 use crate::evidence::Receipt;
+use crate::facts::Inspection;
 use crate::ids::{CommitId, TaskId, TreeId};
 
 /// One thing that happened; the journal is a list of these.
@@ -51,6 +52,8 @@ pub enum Answer {
         /// One sentence per reason, made for the agent to act on.
         reasons: Vec<String>,
     },
+    /// To `Inspect`.
+    Inspected(Box<Inspection>),
     /// To `Check`.
     Ran(Receipt),
     /// To `Ask`.

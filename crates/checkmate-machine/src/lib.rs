@@ -20,6 +20,7 @@ pub mod run;
 pub mod schedule;
 
 pub mod evidence;
+pub mod facts;
 pub mod finding;
 pub mod verdict;
 

@@ -1,7 +1,7 @@
 //! Checkmate's shell: everything that touches the world. Decisions are in `checkmate_machine`.
 //!
 //! Reading order: [`cli`] (one file per subcommand), [`session`] and [`driver`] (a run and its loop), [`journal`],
-//! then what performs effects: [`agents`], [`workspace`], [`process`] with [`report`], [`human`].
+//! then what performs effects: [`agents`], [`workspace`], [`inspect`], [`process`] with [`report`], [`human`].
 
 pub mod cli;
 
@@ -11,6 +11,7 @@ pub mod session;
 
 pub mod agents;
 pub mod human;
+pub mod inspect;
 pub mod process;
 pub mod report;
 pub mod workspace;

@@ -57,6 +57,8 @@ pub struct Invocation<'a> {
     pub keep_env: &'a [String],
     /// A JUnit XML file that the command writes, relative to `directory`.
     pub report_file: Option<&'a Path>,
+    /// Varies what nobody should depend on; the number is the seed.
+    pub vary: Option<u32>,
 }
 
 /// The bounds of one command.

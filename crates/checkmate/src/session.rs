@@ -173,6 +173,7 @@ fn paid(contents: &Contents) -> Result<BTreeMap<Role, u32>, JournalError> {
                 | Answer::Files { .. }
                 | Answer::Applied(_)
                 | Answer::Rejected { .. }
+                | Answer::Inspected(_)
                 | Answer::Ran(_)
                 | Answer::Said { .. }
                 | Answer::Landed { .. }

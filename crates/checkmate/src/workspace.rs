@@ -22,7 +22,9 @@ mod commit;
 mod directory;
 mod files;
 mod git;
+mod inspect;
 mod land;
+mod layers;
 mod links;
 mod read;
 mod repository;
@@ -238,6 +240,11 @@ pub enum WorkspaceError {
         /// The path that was asked for.
         path: String,
     },
+    /// A layer does not fit the tree.
+    #[error(
+        "A file could not be laid over the tree. {0} This is a bug of Checkmate; please report it with the journal."
+    )]
+    Layer(String),
     /// The name of a run cannot be part of a ref.
     #[error("`{run}` cannot name a run. Use letters, digits, `-` and `_` only.")]
     RunName {

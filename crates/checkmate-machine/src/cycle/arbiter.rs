@@ -6,7 +6,7 @@
 //! (it does not run, no test ran, it passes everywhere) is invalid.
 
 use super::{Cycle, Step};
-use crate::effect::{Action, CheckKind, Overlay, Purpose};
+use crate::effect::{Action, CheckKind, Layer, Purpose};
 use crate::event::{Answer, Candidate};
 use crate::evidence::{self, Receipt, Signal, Standing};
 use crate::finding::Status;
@@ -169,13 +169,18 @@ impl Cycle {
                 kind: CheckKind::Arbiter,
                 command: command.clone(),
                 tree: candidate.tree.clone(),
-                overlay: None,
+                layers: Vec::new(),
+                vary: None,
             },
             Action::Check {
                 kind: CheckKind::ArbiterBase,
                 command,
                 tree: self.base(),
-                overlay: Some(Overlay { from: candidate.tree.clone(), paths: self.test_files(&candidate) }),
+                layers: vec![Layer::Files {
+                    from: candidate.tree.clone(),
+                    paths: self.test_files(&candidate),
+                }],
+                vary: None,
             },
         ];
         self.status("Running the arbiter's test.");

@@ -124,13 +124,15 @@ impl Cycle {
             kind: CheckKind::Tests,
             command: self.spec.policy.test_command.clone(),
             tree: tree.clone(),
-            overlay: None,
+            layers: Vec::new(),
+            vary: None,
         }];
         parts.extend(commands.into_iter().map(|command| Action::Check {
             kind: CheckKind::BuilderRun,
             command,
             tree: tree.clone(),
-            overlay: None,
+            layers: Vec::new(),
+            vary: None,
         }));
         self.emit(Step::Checking, parts);
     }

@@ -67,7 +67,8 @@ impl Cycle {
             kind,
             command: self.spec.policy.test_command.clone(),
             tree: tree.clone(),
-            overlay: None,
+            layers: Vec::new(),
+            vary: None,
         };
         let parts = vec![check(CheckKind::Merged, &merged.tree), check(CheckKind::Baseline, &target)];
         self.emit(Step::VerifyingMerged { target, merged }, parts);

@@ -223,7 +223,8 @@ impl Cycle {
                 kind: CheckKind::Diagnostic,
                 command: command.clone(),
                 tree: tree.clone(),
-                overlay: None,
+                layers: Vec::new(),
+                vary: None,
             })
             .collect();
         self.emit(Step::Diagnosing(diagnostics), parts);

@@ -130,7 +130,8 @@ impl Cycle {
             kind: CheckKind::Baseline,
             command: self.spec.policy.test_command.clone(),
             tree: self.base(),
-            overlay: None,
+            layers: Vec::new(),
+            vary: None,
         }
     }
 

@@ -109,8 +109,8 @@ impl Watch {
 
     fn note(&mut self, action: &Action, answer: &Answer) {
         match (action, answer) {
-            (Action::Check { kind, command, tree, overlay: None }, Answer::Ran(receipt))
-                if *command == self.policy.test_command && receipt.tree == *tree =>
+            (Action::Check { kind, command, tree, layers, vary: None }, Answer::Ran(receipt))
+                if layers.is_empty() && *command == self.policy.test_command && receipt.tree == *tree =>
             {
                 self.receipts.push((*kind, receipt.clone()));
             }

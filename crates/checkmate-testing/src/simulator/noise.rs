@@ -50,7 +50,9 @@ fn misfit(rng: &mut Rng, action: &Action) -> Answer {
         Action::Prepare | Action::Call(_) | Action::Ask(_) => Answer::Rejected { reasons: Vec::new() },
         Action::Read { .. } => Answer::Files { files: (0..99).map(|_| file(rng)).collect() },
         Action::Apply { .. } | Action::Store { .. } => Answer::Landed { commit: None, files: Vec::new() },
-        Action::Check { .. } => Answer::Ran(receipt(rng, TreeId::new("another tree"))),
+        Action::Inspect { .. } | Action::Check { .. } => {
+            Answer::Ran(receipt(rng, TreeId::new("another tree")))
+        }
         Action::Land { .. } => Answer::Applied(candidate(rng)),
     }
 }
@@ -86,6 +88,7 @@ pub(super) fn fitting(rng: &mut Rng, action: &Action) -> Answer {
             0 => Answer::Rejected { reasons: vec![hostile(rng)] },
             _ => Answer::Applied(candidate(rng)),
         },
+        Action::Inspect { .. } => Answer::Inspected(Box::default()),
         Action::Check { tree, .. } => Answer::Ran(receipt(rng, tree.clone())),
         Action::Ask(_) => Answer::Said { yes: rng.bool(), text: hostile(rng) },
         Action::Land { .. } => match rng.u32(0..3) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use checkmate_machine::effect::{self, Overlay};
+use checkmate_machine::effect::{self, Layer};
 use checkmate_machine::event::{Answer, Candidate, Change, ChangeKind, FileFact, FileText, Prepared};
 use checkmate_machine::ids::{CommitId, TreeId};
 use checkmate_machine::patch::{self, Original, Write};
@@ -42,16 +42,22 @@ impl Repository {
         self.trees.get(tree).cloned().unwrap_or_default()
     }
 
-    /// Returns a tree with files of another laid over it.
-    pub(super) fn overlaid(&self, tree: &TreeId, overlay: Option<&Overlay>) -> Files {
+    /// Returns a tree with layers over it; edits of bytes are none of this world's.
+    pub(super) fn laid_over(&self, tree: &TreeId, layers: &[Layer]) -> Files {
         let mut files = self.files(tree);
-        if let Some(overlay) = overlay {
-            let from = self.files(&overlay.from);
-            for path in &overlay.paths {
-                match from.get(path) {
-                    Some(text) => files.insert(path.clone(), text.clone()),
-                    None => files.remove(path),
-                };
+        for layer in layers {
+            match layer {
+                Layer::Files { from, paths } => {
+                    let from = self.files(from);
+                    for path in paths {
+                        match from.get(path) {
+                            Some(text) => files.insert(path.clone(), text.clone()),
+                            None => files.remove(path),
+                        };
+                    }
+                }
+                Layer::Text { path, text } => drop(files.insert(path.clone(), text.clone())),
+                Layer::Edit { .. } => {}
             }
         }
         files

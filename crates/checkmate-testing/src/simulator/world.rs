@@ -256,8 +256,9 @@ impl World {
             },
             Action::Apply { onto, base, patch } => self.trees.apply(onto, base, patch),
             Action::Store { base, path, text } => self.trees.store(base, path, text),
-            Action::Check { command, tree, overlay, .. } => {
-                let files = self.trees.overlaid(tree, overlay.as_ref());
+            Action::Inspect { .. } => Answer::Inspected(Box::default()),
+            Action::Check { command, tree, layers, .. } => {
+                let files = self.trees.laid_over(tree, layers);
                 Answer::Ran(self.habits.run(&mut self.rng, command, tree, &files))
             }
             Action::Ask(_) => Answer::Said { yes: !one_in(&mut self.rng, 3), text: "well".into() },

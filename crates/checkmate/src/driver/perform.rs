@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use checkmate_machine::command::CommandLine;
-use checkmate_machine::effect::{Action, Call, CheckKind, Landing, Overlay};
+use checkmate_machine::effect::{Action, Call, CheckKind, Landing, Layer};
 use checkmate_machine::event::{Answer, Failure, FailureKind};
 use checkmate_machine::ids::{TaskId, TreeId};
 use tokio::sync::{Mutex, mpsc};
@@ -95,7 +95,16 @@ impl Performer {
             Action::Store { base, path, text } => {
                 self.work(move |workspace| workspace.put(&base, &path, &text).map(applied)).await
             }
-            Action::Check { kind, command, tree, overlay } => self.check(kind, command, tree, overlay).await,
+            Action::Inspect { base, tree, kind, goal } => {
+                self.work(move |workspace| {
+                    let inspection = workspace.inspect(&base, &tree, kind, &goal)?;
+                    Ok(Answer::Inspected(Box::new(inspection)))
+                })
+                .await
+            }
+            Action::Check { kind, command, tree, layers, vary } => {
+                self.check(kind, command, tree, layers, vary).await
+            }
             Action::Ask(question) => {
                 let _one_at_a_time = self.person.lock().await;
                 match self.human.ask(question).await {
@@ -126,7 +135,8 @@ impl Performer {
         kind: CheckKind,
         command: CommandLine,
         tree: TreeId,
-        overlay: Option<Overlay>,
+        layers: Vec<Layer>,
+        vary: Option<u32>,
     ) -> Performed {
         let _one_at_a_time = self.tree.lock().await;
         let (workspace, scratch, cancel) =
@@ -142,7 +152,7 @@ impl Performer {
             CheckKind::BuilderRun | CheckKind::Diagnostic => None,
         };
         let ran = blocking(move || {
-            let directory = workspace.restore(&tree, overlay.as_ref()).map_err(|error| error.to_string())?;
+            let directory = workspace.restore(&tree, &layers).map_err(|error| error.to_string())?;
             std::fs::create_dir_all(&scratch)
                 .map_err(|error| format!("Checkmate could not make {}: {error}.", scratch.display()))?;
             let invocation = Invocation {
@@ -153,6 +163,7 @@ impl Performer {
                 limits,
                 keep_env: &keep_env,
                 report_file: report.as_deref(),
+                vary,
             };
             Ok(process::run(&invocation, &cancel))
         })

@@ -53,6 +53,7 @@ impl World {
             limits: Limits::new(time),
             keep_env: &[],
             report_file,
+            vary: None,
         };
         let receipt = run(&invocation, cancel);
         // Whatever happened: no note of a running group, no room.

@@ -1,10 +1,9 @@
 //! Makes the run's files exactly one tree.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use checkmate_machine::effect::Overlay;
+use checkmate_machine::effect::Layer;
 use checkmate_machine::ids::TreeId;
 
 use super::tree::{Listing, Place};
@@ -16,15 +15,12 @@ use super::{Workspace, WorkspaceError, sweep};
 const BUILD_FOLDERS: [&str; 5] = ["target/", "node_modules/", ".venv/", "venv/", ".gradle/"];
 
 impl Workspace {
-    /// Makes the run's files exactly `tree`, with the overlay's files laid over it, and returns their folder.
+    /// Makes the run's files exactly `tree` with the layers over it, and returns their folder.
     ///
     /// Whatever commands left behind goes, except build folders (`target`, `node_modules` and the like) and the links.
     /// No command may be running in the folder.
-    pub fn restore(&self, tree: &TreeId, overlay: Option<&Overlay>) -> Result<PathBuf, WorkspaceError> {
-        let tree = match overlay {
-            Some(overlay) => self.laid_over(tree, overlay)?,
-            None => tree.clone(),
-        };
+    pub fn restore(&self, tree: &TreeId, layers: &[Layer]) -> Result<PathBuf, WorkspaceError> {
+        let tree = self.laid_over(tree, layers)?;
         let listing = self.listing(&tree)?;
         if self.renew(&tree, &listing).is_err() {
             // Commands can leave things that stop a renewal half-way (names too long, odd owners): start afresh, and
@@ -33,32 +29,6 @@ impl Workspace {
             self.renew(&tree, &listing)?;
         }
         Ok(self.tree_dir())
-    }
-
-    /// Makes the tree that has the overlay's files in place of its own. As a tree, and not as loose files, they are
-    /// known to the next restore and go with it, ignored or not.
-    fn laid_over(&self, tree: &TreeId, overlay: &Overlay) -> Result<TreeId, WorkspaceError> {
-        let (from, under) = (self.listing(&overlay.from)?, self.listing(tree)?);
-        let mut edits = BTreeMap::new();
-        for path in &overlay.paths {
-            let Place::Entry(entry) = from.at(path) else {
-                let tree = overlay.from.to_string();
-                return Err(WorkspaceError::NotInTree { tree, path: path.clone() });
-            };
-            edits.insert(path.clone(), Some(entry.clone()));
-            // A file that stands where a folder is needed, or the other way round, gives way.
-            let above = path.match_indices('/').map(|(end, _)| path[..end].to_owned());
-            let above = above.filter(|above| matches!(under.at(above), Place::Entry(_)));
-            edits.extend(above.map(|above| (above, None)));
-            let inside = format!("{path}/");
-            let below = under.iter().filter_map(|(found, _)| std::str::from_utf8(found).ok());
-            edits.extend(
-                below.filter(|found| found.starts_with(&inside)).map(|found| (found.to_owned(), None)),
-            );
-        }
-        let laid = self.edit(tree, &edits)?;
-        self.pin_tree("overlay", &laid)?;
-        Ok(laid)
     }
 
     fn renew(&self, tree: &TreeId, listing: &Listing) -> Result<(), WorkspaceError> {

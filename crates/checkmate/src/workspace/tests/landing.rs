@@ -362,7 +362,7 @@ fn a_sparse_checkout_is_whole_in_the_run_and_refuses_to_land_outside() {
     let workspace = scene.workspace();
     let prepared = workspace.prepare(&[]).unwrap();
     assert_eq!(prepared.base.as_str(), scene.git(&["rev-parse", "HEAD^{tree}"]));
-    let tree = workspace.restore(&prepared.base, None).unwrap();
+    let tree = workspace.restore(&prepared.base, &[]).unwrap();
     assert!(tree.join("out/b").exists());
     let inside = candidate(&workspace, &prepared.base, &patch("in/a", Some("1\n"), Some("2\n"))).tree;
     let outside = candidate(&workspace, &prepared.base, &patch("out/b", Some("1\n"), Some("2\n"))).tree;
@@ -413,7 +413,7 @@ fn modes_and_content_that_is_not_text_land() {
     let before = scene.photograph();
     landed(workspace.land(&base, &made.tree, Landing::Apply, "Change").unwrap());
     assert_eq!(scene.photograph()["run"], "x \"#!/bin/sh\\n\"");
-    let tree = workspace.restore(&made.tree, None).unwrap();
+    let tree = workspace.restore(&made.tree, &[]).unwrap();
     assert_eq!(photograph(&tree), scene.photograph());
     assert!(matches!(workspace.undo().unwrap(), UndoAnswer::Undone { .. }));
     assert_eq!(scene.photograph(), before);
@@ -432,7 +432,7 @@ fn a_repository_with_longer_hashes_is_like_any_other() {
     let base = workspace.prepare(&[]).unwrap().base;
     let change = [patch("a", Some("1\n"), Some("2\n")), patch("gone", Some("1\n"), None)];
     let tree = candidate(&workspace, &base, &change.concat()).tree;
-    let folder = workspace.restore(&tree, None).unwrap();
+    let folder = workspace.restore(&tree, &[]).unwrap();
     assert_eq!(scene.git_in(&folder, &["log", "--format=%s"]), "First");
     landed(workspace.land(&base, &tree, Landing::Commit, "Change").unwrap());
     assert_eq!(scene.git(&["status", "--porcelain"]), "");
@@ -452,7 +452,7 @@ fn names_that_git_could_take_for_something_else_land() {
             let entry = crate::workspace::tree::Entry { mode: "100644".to_owned(), id: blob };
             tree = workspace.edit(&tree, &BTreeMap::from([(name.to_owned(), Some(entry))])).unwrap();
         }
-        workspace.restore(&tree, None).unwrap();
+        workspace.restore(&tree, &[]).unwrap();
         let (_, files) = landed(workspace.land(&base, &tree, how, "Change").unwrap());
         assert_eq!(files.len(), names.len());
         assert!(names.iter().all(|name| scene.text(name) == "2\n"));

@@ -57,7 +57,7 @@ fn detached_nested_linked_and_submodule_work_trees_are_worked_on() {
     scene.write("nested/sub/b", "2\n");
     let prepared = nested.prepare(&[]).unwrap();
     assert_eq!(prepared.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["sub/a", "sub/b"]);
-    let tree = nested.restore(&prepared.base, None).unwrap();
+    let tree = nested.restore(&prepared.base, &[]).unwrap();
     assert_eq!(scene.git_in(&tree, &["rev-parse", "--abbrev-ref", "HEAD"]), "side");
 
     let outer = scene.workspace().prepare(&[]).unwrap();
@@ -149,7 +149,7 @@ fn nothing_in_the_repositorys_configuration_runs() {
     let base = prepared.base;
     let change = patch("a", Some("1\n"), Some("one\n"));
     let tree = candidate(&workspace, &base, &change).tree;
-    workspace.restore(&tree, None).unwrap();
+    workspace.restore(&tree, &[]).unwrap();
     // The user edits the same file elsewhere, so that a merge of contents is needed.
     scene.write("a", "1\n2\n3\n4\n5\n6\nseven\n");
     for how in [Landing::Apply, Landing::Commit] {
@@ -277,7 +277,7 @@ fn a_work_tree_without_files_is_a_tree_without_files() {
     let workspace = scene.workspace();
     let prepared = workspace.prepare(&["node_modules".to_owned()]).unwrap();
     assert_eq!(prepared.files, []);
-    let tree = workspace.restore(&prepared.base, None).unwrap();
+    let tree = workspace.restore(&prepared.base, &[]).unwrap();
     assert_eq!(photograph(&tree).len(), 0);
     let made = candidate(&workspace, &prepared.base, &patch("b", None, Some("1\n")));
     assert_eq!(made.changes.len(), 1);

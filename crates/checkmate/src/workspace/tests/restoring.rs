@@ -1,4 +1,4 @@
-use checkmate_machine::effect::Overlay;
+use checkmate_machine::effect::Layer;
 
 use super::*;
 
@@ -95,10 +95,10 @@ fn whatever_a_command_did_is_gone_after_a_restore() {
             std::os::unix::fs::symlink(&outside, tree).unwrap();
         }),
     ];
-    workspace.restore(&base, None).unwrap();
+    workspace.restore(&base, &[]).unwrap();
     for (name, act) in mess {
         act(&workspace.tree_dir());
-        let tree = workspace.restore(&base, None).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let tree = workspace.restore(&base, &[]).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(photograph(&tree), picture, "{name}");
         assert_eq!(
             scene.git_in(&tree, &["status", "--porcelain", "--untracked-files=all"]).lines().count(),
@@ -122,14 +122,14 @@ fn trees_follow_each_other_and_ignored_folders_stay() {
         patch("src", None, Some("y\n")),
     ];
     let other = candidate(&workspace, &base, &swap.concat());
-    let tree = workspace.restore(&base, None).unwrap();
+    let tree = workspace.restore(&base, &[]).unwrap();
     fs::create_dir(tree.join("target")).unwrap();
     fs::write(tree.join("target/cache"), "warm").unwrap();
     for _ in 0..2 {
-        workspace.restore(&other.tree, None).unwrap();
+        workspace.restore(&other.tree, &[]).unwrap();
         assert_eq!(fs::read_to_string(tree.join("a/inner")).unwrap(), "x\n");
         assert_eq!(fs::read_to_string(tree.join("src")).unwrap(), "y\n");
-        workspace.restore(&base, None).unwrap();
+        workspace.restore(&base, &[]).unwrap();
         assert_eq!(fs::read_to_string(tree.join("src/b")).unwrap(), "1\n");
     }
     assert_eq!(fs::read_to_string(tree.join("target/cache")).unwrap(), "warm");
@@ -149,7 +149,7 @@ fn a_link_never_leads_out_of_the_repository() {
         "{:?}",
         prepared.notes
     );
-    let tree = workspace.restore(&prepared.base, None).unwrap();
+    let tree = workspace.restore(&prepared.base, &[]).unwrap();
     assert!(fs::symlink_metadata(tree.join("node_modules")).is_err());
 }
 
@@ -163,21 +163,21 @@ fn an_overlay_lies_over_one_command_only() {
     ];
     let from = candidate(&workspace, &base, &test.concat()).tree;
     let paths = vec!["tests/t".to_owned(), "leftover".to_owned()];
-    let tree = workspace.restore(&base, Some(&Overlay { from: from.clone(), paths })).unwrap();
+    let tree = workspace.restore(&base, &[Layer::Files { from: from.clone(), paths }]).unwrap();
     assert_eq!(fs::read_to_string(tree.join("tests/t")).unwrap(), "test\n");
     assert_eq!(fs::read_to_string(tree.join("leftover")).unwrap(), "ignored\n");
     assert_eq!(fs::read_to_string(tree.join("a")).unwrap(), "one\n");
-    workspace.restore(&base, None).unwrap();
+    workspace.restore(&base, &[]).unwrap();
     assert_eq!(photograph(&tree), picture);
-    let missing = Overlay { from, paths: vec!["nowhere".to_owned()] };
-    assert!(matches!(workspace.restore(&base, Some(&missing)), Err(WorkspaceError::NotInTree { .. })));
+    let missing = Layer::Files { from, paths: vec!["nowhere".to_owned()] };
+    assert!(matches!(workspace.restore(&base, &[missing]), Err(WorkspaceError::NotInTree { .. })));
 }
 
 #[test]
 fn git_in_the_runs_files_cannot_write_into_the_users_repository() {
     let (scene, workspace, base, _) = start();
     scene.git(&["tag", "v1"]);
-    let tree = workspace.restore(&base, None).unwrap();
+    let tree = workspace.restore(&base, &[]).unwrap();
     let before = scene.git(&["for-each-ref"]);
     let index = scene.index();
     assert_eq!(scene.git_in(&tree, &["log", "--format=%s", "v1"]), "First");
@@ -191,7 +191,7 @@ fn git_in_the_runs_files_cannot_write_into_the_users_repository() {
     assert_eq!(scene.git(&["for-each-ref"]), before);
     assert_eq!(scene.index(), index);
     assert_eq!(scene.git(&["config", "--get", "core.bare"]), "false");
-    workspace.restore(&base, None).unwrap();
+    workspace.restore(&base, &[]).unwrap();
     assert_eq!(scene.git_in(&tree, &["log", "-1", "--format=%s"]), "First");
     assert_eq!(scene.git_in(&tree, &["tag"]), "v1");
 }

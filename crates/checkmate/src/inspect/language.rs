@@ -1,0 +1,145 @@
+//! Which grammar reads a file, and how its trees are walked.
+
+use tree_sitter::{Node, Parser, Tree};
+
+/// The languages that have a grammar here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Language {
+    Python,
+    JavaScript,
+    TypeScript,
+    Tsx,
+    Rust,
+    Go,
+    Java,
+}
+
+impl Language {
+    /// Returns the language of a path by its ending.
+    pub(crate) fn of(path: &str) -> Option<Self> {
+        let name = path.rsplit('/').next()?;
+        Some(match name.rsplit_once('.')?.1 {
+            "py" | "pyi" => Language::Python,
+            "js" | "mjs" | "cjs" | "jsx" => Language::JavaScript,
+            "ts" | "mts" | "cts" => Language::TypeScript,
+            "tsx" => Language::Tsx,
+            "rs" => Language::Rust,
+            "go" => Language::Go,
+            "java" => Language::Java,
+            _ => return None,
+        })
+    }
+
+    fn grammar(self) -> tree_sitter::Language {
+        match self {
+            Language::Python => tree_sitter_python::LANGUAGE.into(),
+            Language::JavaScript => tree_sitter_javascript::LANGUAGE.into(),
+            Language::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
+            Language::Tsx => tree_sitter_typescript::LANGUAGE_TSX.into(),
+            Language::Rust => tree_sitter_rust::LANGUAGE.into(),
+            Language::Go => tree_sitter_go::LANGUAGE.into(),
+            Language::Java => tree_sitter_java::LANGUAGE.into(),
+        }
+    }
+}
+
+/// A file that parsed without errors.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) path: String,
+    pub(crate) language: Language,
+    pub(crate) text: String,
+    tree: Tree,
+}
+
+impl Source {
+    /// Parses a file; `None` if its language has no grammar here or it has errors.
+    pub(crate) fn parse(path: &str, text: String) -> Option<Self> {
+        let language = Language::of(path)?;
+        let mut parser = Parser::new();
+        parser.set_language(&language.grammar()).ok()?;
+        let tree = parser.parse(&text, None).filter(|tree| !tree.root_node().has_error())?;
+        Some(Self { path: path.to_owned(), language, text, tree })
+    }
+
+    /// Returns the root of the tree.
+    pub(crate) fn root(&self) -> Node<'_> {
+        self.tree.root_node()
+    }
+
+    /// Returns the source of a node.
+    pub(crate) fn of(&self, node: Node<'_>) -> &str {
+        self.text.get(node.byte_range()).unwrap_or("")
+    }
+
+    /// Returns the source of a node on one line, at most 200 characters.
+    pub(crate) fn line(&self, node: Node<'_>) -> String {
+        let text = self.of(node).split_whitespace().collect::<Vec<_>>().join(" ");
+        text.chars().take(200).collect()
+    }
+}
+
+/// Returns the line of a node, from 1.
+pub(crate) fn line_of(node: Node<'_>) -> u32 {
+    u32::try_from(node.start_position().row).unwrap_or(u32::MAX - 1) + 1
+}
+
+/// Returns the named children of a node.
+pub(crate) fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    let mut cursor = node.walk();
+    node.named_children(&mut cursor).collect()
+}
+
+/// Returns a node and everything below it, parents first, in the order of the source.
+pub(crate) fn descend(node: Node<'_>) -> Vec<Node<'_>> {
+    let (mut found, mut open) = (Vec::new(), vec![node]);
+    while let Some(next) = open.pop() {
+        found.push(next);
+        open.extend(children(next).into_iter().rev());
+    }
+    found
+}
+
+/// Returns the code of a file without comments, documentation strings and blank space, as the texts of its leaves.
+pub(crate) fn tokens(source: &Source, node: Node<'_>) -> Vec<String> {
+    let mut tokens = Vec::new();
+    let mut open = vec![node];
+    while let Some(next) = open.pop() {
+        if next.kind().contains("comment") || is_documentation(source.language, next) {
+            continue;
+        }
+        let mut cursor = next.walk();
+        let below: Vec<Node<'_>> = next.children(&mut cursor).collect();
+        if below.is_empty() || next.kind().contains("string") {
+            tokens.push(source.of(next).to_owned());
+        } else {
+            open.extend(below.into_iter().rev());
+        }
+    }
+    tokens
+}
+
+/// Tells whether a node is a string that stands alone as a statement, as Python's documentation does.
+fn is_documentation(language: Language, node: Node<'_>) -> bool {
+    language == Language::Python
+        && node.kind() == "expression_statement"
+        && node.named_child_count() == 1
+        && node.named_child(0).is_some_and(|child| child.kind() == "string")
+}
+
+/// Tells whether two sides of a file differ in more than comments, documentation strings and blank space. What cannot
+/// be parsed differs.
+pub(crate) fn differs(before: Option<&Source>, after: Option<&Source>) -> bool {
+    match (before, after) {
+        // Python's blank space is code, but only as blocks, and those are nodes of their own.
+        (Some(before), Some(after)) => shape(before) != shape(after),
+        (_, _) => true,
+    }
+}
+
+/// Returns the tokens of a file with the kinds of the nodes that hold them, so that moved blocks differ too.
+fn shape(source: &Source) -> Vec<String> {
+    let blocks = descend(source.root()).into_iter().filter(|node| node.kind() == "block");
+    let depth = blocks.map(|block| tokens(source, block).len().to_string());
+    tokens(source, source.root()).into_iter().chain(depth).collect()
+}
