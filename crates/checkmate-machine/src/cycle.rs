@@ -5,6 +5,7 @@
 
 mod arbiter;
 mod checks;
+mod exam;
 mod landing;
 mod review;
 mod rounds;
@@ -23,7 +24,7 @@ use crate::notice::Notice;
 use crate::outcome::{Outcome, StoppedBy};
 use crate::prompt;
 use crate::record::{ExtraTest, TurnRecord};
-use crate::reply::{self, BuilderReply, Problem, Reply, Review};
+use crate::reply::{self, BuilderReply, FindingAnswer, Problem, Reply, Review};
 use crate::spec::Spec;
 use crate::verdict::{ReviewState, Verdict};
 
@@ -42,7 +43,14 @@ enum Step {
     ReadingForBuilder,
     AskingForBuilder(Vec<CommandLine>),
     Applying,
+    /// Reading what the change does.
+    Inspecting(exam::Read),
     Checking,
+    /// Running what shows more than the tests.
+    Examining(exam::After, Vec<CheckKind>),
+    AskingExaminer(exam::After),
+    /// Deciding whether a disputed probe follows from the goal; the maker's reply waits.
+    JudgingProbe(Called),
     Reviewing,
     AskingForReviewer(review::Diagnostics),
     Diagnosing(review::Diagnostics),
@@ -76,6 +84,15 @@ pub struct Cycle {
     candidate: Option<Candidate>,
     /// The test command's receipt for the candidate, once it is green.
     evidence: Option<Receipt>,
+    /// What is known of the candidate beyond its tests.
+    exam: exam::Exam,
+    examiner: exam::Examiner,
+    /// What the user's words say about the task.
+    reading: exam::Reading,
+    /// Everything that the maker answered to findings, objections and probes.
+    said: Vec<FindingAnswer>,
+    /// The probe that is being decided about.
+    disputed: Option<String>,
     last_tests: Option<Receipt>,
     receipts: Vec<(CheckKind, Receipt)>,
     findings: Findings,
@@ -110,6 +127,7 @@ impl Cycle {
     /// Starts a cycle; its first effect is outstanding at once.
     pub fn new(spec: Spec) -> Self {
         let mut cycle = Self {
+            reading: exam::Reading::of(&spec.task),
             spec,
             step: Step::Preparing,
             effect: None,
@@ -123,6 +141,10 @@ impl Cycle {
             baseline: None,
             candidate: None,
             evidence: None,
+            exam: exam::Exam::default(),
+            examiner: exam::Examiner::default(),
+            said: Vec::new(),
+            disputed: None,
             last_tests: None,
             receipts: Vec::new(),
             findings: Findings::default(),
@@ -163,6 +185,7 @@ impl Cycle {
             return std::mem::take(&mut self.notices);
         }
         self.answers.insert(part, answer.clone());
+        self.tell_red_baseline(part, answer);
         let complete = self.effect.as_ref().is_some_and(|effect| self.answers.len() == effect.parts.len());
         if complete {
             self.effect = None;
@@ -299,7 +322,11 @@ impl Cycle {
             Step::ReadingForBuilder => self.on_read_for_builder(answers),
             Step::AskingForBuilder(commands) => self.on_asked_for_builder(commands, &answers),
             Step::Applying => self.on_applied(answers),
+            Step::Inspecting(then) => self.on_inspected(then, answers),
             Step::Checking => self.on_checked(answers),
+            Step::Examining(after, kinds) => self.on_examined(after, kinds, answers),
+            Step::AskingExaminer(after) => self.on_asked_examiner(after, answers),
+            Step::JudgingProbe(builder) => self.on_probe_judged(builder, answers),
             Step::Reviewing => self.on_reviewed(answers),
             Step::AskingForReviewer(diagnostics) => self.on_asked_for_reviewer(diagnostics, &answers),
             Step::Diagnosing(diagnostics) => self.on_diagnosed(&diagnostics, answers),
@@ -497,6 +524,8 @@ impl Cycle {
                 diagnostics: &self.diagnostics,
                 refusals: &self.refusals,
                 correction: self.correction.as_ref(),
+                evidence: self.exhibit(),
+                disputed: self.disputed.as_deref(),
                 turn: self.turn.max(1),
                 arbiter: match &self.step {
                     Step::Arbiter(stage) => Some(stage.dispute()),
@@ -506,7 +535,11 @@ impl Cycle {
                     | Step::ReadingForBuilder
                     | Step::AskingForBuilder(_)
                     | Step::Applying
+                    | Step::Inspecting(_)
                     | Step::Checking
+                    | Step::Examining(..)
+                    | Step::AskingExaminer(_)
+                    | Step::JudgingProbe(_)
                     | Step::Reviewing
                     | Step::AskingForReviewer(_)
                     | Step::Diagnosing(_)

@@ -76,6 +76,8 @@ pub enum Action {
         /// Varies what nobody should depend on: hash seeds, threads, the order of tests where a runner lets us. The
         /// number is the seed.
         vary: Option<u32>,
+        /// The time that it may take, in seconds, where that is less than the configured limit.
+        limit_s: Option<u64>,
     },
     /// Ask a person.
     Ask(Question),
@@ -109,7 +111,7 @@ impl Action {
             Action::Apply { onto, base, patch } => format!("apply {onto} {base} {}", short_hash(patch)),
             Action::Store { base, path, text } => format!("store {base} {path} {}", short_hash(text)),
             Action::Inspect { base, tree, .. } => format!("inspect {base} {tree}"),
-            Action::Check { kind, command, tree, layers, vary } => {
+            Action::Check { kind, command, tree, layers, vary, limit_s: _ } => {
                 let layers: String = layers.iter().map(Layer::digest).collect();
                 let vary = vary.map_or_else(String::new, |seed| format!(" vary {seed}"));
                 format!("check {kind:?} {tree} {}{layers}{vary}", short_hash(&command.text))
@@ -183,6 +185,10 @@ pub enum Purpose {
     Moderate,
     /// A summary of the turns so far.
     Summarise,
+    /// Probes of the goal.
+    Examine,
+    /// Whether a disputed probe follows from the goal.
+    JudgeProbe,
 }
 
 /// The text of a question. Stable text comes first, so that providers can cache it.
@@ -216,6 +222,30 @@ pub enum CheckKind {
     ArbiterBase,
     /// The test command on a tree merged with the user's later edits.
     Merged,
+    /// The test command on the candidate with the tests of the base.
+    OldTests,
+    /// The test command on the base with the candidate's tests.
+    NewTests,
+    /// The test command on the candidate with its changed functions taken back.
+    Reverted,
+    /// The test command on the candidate once more, with another seed.
+    Repeat(u32),
+    /// The test command on the base with such a seed.
+    RepeatBase(u32),
+    /// The task's executable examples on the candidate.
+    Example,
+    /// A probe of the examiner on the candidate, by its number.
+    Probe(u32),
+    /// That probe on the candidate once more.
+    ProbeAgain(u32),
+    /// That probe on the base.
+    ProbeBase(u32),
+    /// Calls of changed functions on the base.
+    CompareBase,
+    /// The same calls on the candidate.
+    Compare,
+    /// The test command on a mutant of the candidate, by its number.
+    Mutant(u32),
 }
 
 /// What is laid over a tree for one command, in order.

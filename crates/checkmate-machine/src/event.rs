@@ -101,6 +101,9 @@ pub struct Prepared {
     pub files: Vec<FileFact>,
     /// What the user should know: a dirty submodule, a file that could not be read. Full sentences.
     pub notes: Vec<String>,
+    /// Unpredictable text of this run; what a probe prints at its end is made from it, so that nobody else prints it.
+    #[serde(default)]
+    pub nonce: String,
 }
 
 /// What is known about a file without reading all of it to an agent.

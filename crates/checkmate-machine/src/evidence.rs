@@ -100,8 +100,14 @@ impl TestReport {
 /// Facts about one run of one command on one tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// The tree the command saw.
+    /// The tree that it speaks of.
     pub tree: TreeId,
+    /// The tree that the command saw, where something was laid over the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saw: Option<TreeId>,
+    /// The seed of what was varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u32>,
     /// The command, as it was started.
     pub argv: Vec<String>,
     /// Whether `argv` is `sh -c LINE` because the user's own line has shell operators.

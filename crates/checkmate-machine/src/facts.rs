@@ -41,6 +41,8 @@ pub struct FileFacts {
     pub reading: Reading,
     /// Whether more than comments, documentation strings and blank space differs.
     pub effective: bool,
+    /// Whether anything but its tests differs effectively.
+    pub code_differs: bool,
     /// The tests in it before the change.
     pub tests_before: Vec<TestFunction>,
     /// The tests in it after the change.

@@ -56,11 +56,13 @@ pub enum Role {
     Reviewer,
     /// Breaks ties.
     Moderator,
+    /// Writes probes from the goal, without a look at the change.
+    Examiner,
 }
 
 impl Role {
     /// Every role, in the order in which a run meets them.
-    pub const ALL: [Role; 3] = [Role::Builder, Role::Reviewer, Role::Moderator];
+    pub const ALL: [Role; 4] = [Role::Builder, Role::Reviewer, Role::Moderator, Role::Examiner];
 
     /// Returns the name used in configuration, replay scripts and events.
     pub fn name(self) -> &'static str {
@@ -68,6 +70,7 @@ impl Role {
             Role::Builder => "builder",
             Role::Reviewer => "reviewer",
             Role::Moderator => "moderator",
+            Role::Examiner => "examiner",
         }
     }
 }

@@ -8,6 +8,7 @@
 //! [`prompt`] (what it reads and writes).
 
 pub mod spec;
+pub mod task;
 
 pub mod effect;
 pub mod event;
@@ -25,8 +26,10 @@ pub mod finding;
 pub mod verdict;
 
 pub mod command;
+pub mod compared;
 pub mod gate;
 pub mod patch;
+pub mod probe;
 pub mod prompt;
 pub mod reply;
 

@@ -16,6 +16,7 @@ use crate::finding::Findings;
 use crate::record::{Dispute, ExtraTest, TurnRecord};
 use crate::reply::{BuilderReply, Review, Shape};
 use crate::spec::{PatchForm, Product, PromptText, Spec, Strictness};
+use crate::verdict::evidence::Evidence;
 
 pub use self::map::{languages, named_paths};
 pub use self::sections::{history, is_about, receipt, refusal, turn_end};
@@ -51,12 +52,16 @@ pub(crate) struct State<'a> {
     pub(crate) diagnostics: &'a [String],
     pub(crate) refusals: &'a [String],
     pub(crate) correction: Option<&'a Correction>,
+    /// What is known of the candidate beyond its tests.
+    pub(crate) evidence: Option<Evidence<'a>>,
+    /// The probe that is being decided about.
+    pub(crate) disputed: Option<&'a str>,
     pub(crate) turn: u32,
     pub(crate) arbiter: Option<&'a Dispute>,
 }
 
 /// The prompt files that come with the program, by name.
-const SHIPPED: [(&str, &str); 12] = [
+const SHIPPED: [(&str, &str); 14] = [
     ("builder", include_str!("../prompts/builder.md")),
     ("diff", include_str!("../prompts/forms/diff.md")),
     ("search_replace", include_str!("../prompts/forms/search_replace.md")),
@@ -66,13 +71,15 @@ const SHIPPED: [(&str, &str); 12] = [
     ("arbiter_test", include_str!("../prompts/arbiter_test.md")),
     ("confirm_test", include_str!("../prompts/confirm_test.md")),
     ("summarise", include_str!("../prompts/summarise.md")),
+    ("examiner", include_str!("../prompts/examiner.md")),
+    ("judge_probe", include_str!("../prompts/judge_probe.md")),
     ("lenient", include_str!("../prompts/lenient.md")),
     ("balanced", include_str!("../prompts/balanced.md")),
     ("strict", include_str!("../prompts/strict.md")),
 ];
 
 /// The version of the shipped prompts; it is raised with every change to one of them.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Where a prompt file wants the text about the form of patches. A file without it says itself what it wants.
 pub const FORM_MARK: &str = "{{patch_form}}";
@@ -102,6 +109,8 @@ pub(crate) fn build(state: &State<'_>, purpose: Purpose) -> Prompt {
         Purpose::Review => ("reviewer", Shape::Review),
         Purpose::Moderate => ("moderator", Shape::Decision),
         Purpose::Summarise => ("summarise", Shape::Text),
+        Purpose::Examine => ("examiner", Shape::Probes),
+        Purpose::JudgeProbe => ("judge_probe", Shape::Decision),
     };
     let (mut system, mut version) = prompt_file(state.spec, name);
     if purpose == Purpose::Review {
@@ -122,7 +131,12 @@ fn patch_form(spec: &Spec, purpose: Purpose) -> Option<PatchForm> {
     let name = match purpose {
         Purpose::Build => "builder",
         Purpose::ArbiterTest => "arbiter_test",
-        Purpose::ConfirmTest | Purpose::Review | Purpose::Moderate | Purpose::Summarise => return None,
+        Purpose::ConfirmTest
+        | Purpose::Review
+        | Purpose::Moderate
+        | Purpose::Summarise
+        | Purpose::Examine
+        | Purpose::JudgeProbe => return None,
     };
     prompt_file(spec, name).0.contains(FORM_MARK).then_some(spec.policy.patch_form)
 }

@@ -1,6 +1,7 @@
 //! What a cycle remembers and prompts show: finished turns, missing tests, a finding before the arbiter.
 
 use crate::reply::{BuilderReply, Review};
+use crate::verdict::evidence::Objection;
 
 /// One finished turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +25,10 @@ pub enum TurnEnd {
     NotAllowed(Vec<String>),
     /// The tests are red, or there is no evidence; one sentence says why.
     Red(String),
+    /// The evidence is against the change; one sentence each says why.
+    Evidence(Vec<String>),
+    /// The evidence raises objections that are neither mended nor answered.
+    Objected(Vec<Objection>),
     /// The checker objects.
     Reviewed(Review),
     /// An arbiter's test confirmed a finding.

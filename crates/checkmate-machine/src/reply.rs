@@ -9,6 +9,8 @@ mod schema;
 
 use serde::{Deserialize, Serialize};
 
+use crate::probe::Probe;
+
 pub use self::read::parse;
 pub use self::schema::schema;
 
@@ -24,6 +26,8 @@ pub enum Shape {
     Decision,
     /// [`Confirmation`].
     Confirmation,
+    /// A list of [`Probe`]s.
+    Probes,
     /// Plain text.
     Text,
 }
@@ -44,6 +48,8 @@ pub enum Reply {
     Decision(Decision),
     /// From the checker, about an arbiter's test.
     Confirmation(Confirmation),
+    /// From the examiner.
+    Probes(Vec<Probe>),
     /// Plain text.
     Text(String),
 }

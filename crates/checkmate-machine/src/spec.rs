@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::CommandLine;
 use crate::effect::Landing;
+use crate::verdict::GateName;
 
 /// Everything a cycle knows before its first event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +112,55 @@ pub struct Policy {
     pub interactive: bool,
     /// What happens to an approved change.
     pub land: LandPolicy,
+    /// Which evidence is gathered beyond the tests; journals from before there was a choice gathered none.
+    #[serde(default)]
+    pub evidence: EvidenceRules,
+    /// Whether an examiner writes probes from the goal.
+    #[serde(default)]
+    pub examiner: bool,
+}
+
+/// Which evidence is gathered beyond the tests.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct EvidenceRules {
+    /// The level of gates that have one of their own.
+    #[serde(default)]
+    pub levels: BTreeMap<GateName, Level>,
+    /// The level of all others.
+    #[serde(default)]
+    pub otherwise: Level,
+}
+
+impl EvidenceRules {
+    /// Returns the rules of a configuration that says nothing: everything is on, and what costs many test runs stays
+    /// within a budget.
+    pub fn usual() -> Self {
+        let budgeted = [GateName::Mutation, GateName::Determinism];
+        Self { levels: budgeted.map(|gate| (gate, Level::Budget)).into(), otherwise: Level::On }
+    }
+
+    /// Returns the level of a gate.
+    pub fn level(&self, gate: GateName) -> Level {
+        self.levels.get(&gate).copied().unwrap_or(self.otherwise)
+    }
+
+    /// Tells whether any evidence is gathered beyond the tests.
+    pub fn any(&self) -> bool {
+        self.otherwise != Level::Off || self.levels.values().any(|level| *level != Level::Off)
+    }
+}
+
+/// How much of a gate's evidence is gathered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// None.
+    #[default]
+    Off,
+    /// All of it.
+    On,
+    /// As much as fits into a bounded multiple of one test run and a bounded time.
+    Budget,
 }
 
 /// When the checker is asked.

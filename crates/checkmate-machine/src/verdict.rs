@@ -1,12 +1,33 @@
 //! May it be approved? A pure function of rules, receipts and findings; nothing here reads an agent's prose.
+//!
+//! A gate is a file. What a gate of evidence needs to see, it asks for ([`plan`]); what it then says is an
+//! [`evidence::Opinion`].
 
-use std::num::NonZeroU32;
+mod assertions;
+mod claims;
+mod comparison;
+mod dependencies;
+mod determinism;
+pub mod evidence;
+mod examples;
+mod existing_tests;
+mod mutation;
+mod old_tests;
+pub mod plan;
+mod probes;
+mod protected;
+mod red_green;
+mod scope;
+mod secrets;
+mod suspicion;
+mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::{self, Receipt, Signal, Standing};
-use crate::excerpt;
-use crate::finding::{Finding, Status, Weight};
+use self::evidence::{Evidence, Objection};
+pub use self::tests::{red_message, unreported_message};
+use crate::evidence::Receipt;
+use crate::finding::Finding;
 use crate::ids::TreeId;
 use crate::spec::Policy;
 
@@ -25,6 +46,8 @@ pub struct Case<'a> {
     pub review: ReviewState,
     /// Every finding of the run.
     pub findings: &'a [Finding],
+    /// What else is known about the candidate; `None` if the rules ask for nothing else.
+    pub evidence: Option<Evidence<'a>>,
 }
 
 /// What came of the review.
@@ -55,7 +78,7 @@ pub struct Verdict {
 pub enum Decision {
     /// Every gate passed.
     Approved,
-    /// The checker's side is open.
+    /// The checker's side is open, or something is neither mended nor answered.
     Objections,
     /// Evidence is missing or red; no agent can change that by talking.
     Blocked,
@@ -68,18 +91,96 @@ pub struct Gate {
     pub gate: GateName,
     /// Whether it lets the change through.
     pub passed: bool,
-    /// What was seen, as a sentence.
+    /// How it came to that.
+    #[serde(default)]
+    pub state: State,
+    /// What was seen, in full sentences; where it does not let the change through, with what would change that.
     pub message: String,
+    /// What it wants mended or answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objections: Vec<Objection>,
+    /// How many commands ran for it, and how long they took together, in milliseconds.
+    #[serde(default)]
+    pub cost: Cost,
 }
 
-/// The gates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What a gate cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Cost {
+    /// Commands.
+    pub runs: u32,
+    /// Their time in milliseconds.
+    pub ms: u64,
+}
+
+/// How a gate came to its result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It saw what it needs.
+    #[default]
+    Passed,
+    /// It does not apply, or nothing can be known.
+    Absent,
+    /// Something has to be mended or answered.
+    Objected,
+    /// Everything that it objects to is answered, and the checker has seen the answers.
+    Answered,
+    /// It keeps the change from landing.
+    Blocked,
+}
+
+impl Gate {
+    fn new(gate: GateName, passed: bool, message: String) -> Self {
+        let state = if passed { State::Passed } else { State::Blocked };
+        Self { gate, passed, state, message, objections: Vec::new(), cost: Cost::default() }
+    }
+
+    fn of_runs(gate: GateName, passed: bool, message: String, runs: &[&Receipt]) -> Self {
+        let cost = Cost {
+            runs: u32::try_from(runs.len()).unwrap_or(u32::MAX),
+            ms: runs.iter().map(|receipt| receipt.duration_ms).sum(),
+        };
+        Self { cost, ..Self::new(gate, passed, message) }
+    }
+}
+
+/// The gates, in the order in which they are judged: what costs nothing first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateName {
+    /// A change of text or tests leaves the code alone.
+    Scope,
+    /// Configuration of tests, build and environment is as it was.
+    Protected,
+    /// Dependencies and install scripts are as they were.
+    Dependencies,
+    /// No secret is added.
+    Secrets,
+    /// Existing tests stay as they were.
+    ExistingTests,
+    /// New tests can fail.
+    Assertions,
+    /// No code asks whether it is being tested.
+    Suspicion,
     /// The test command is green on this very candidate.
     Tests,
     /// What the tests said before the change.
     Baseline,
+    /// A test is red without the change.
+    RedGreen,
+    /// The old tests pass on the new code.
+    OldTests,
+    /// The task's examples hold.
+    Examples,
+    /// The examiner's probes hold.
+    Probes,
+    /// Old and new code compared by calls.
+    Comparison,
+    /// The tests say the same every time.
+    Determinism,
+    /// The tests notice small changes of the code.
+    Mutation,
     /// The checker was asked, or the user's configuration skipped it.
     Review,
     /// No finding stands.
@@ -87,11 +188,43 @@ pub enum GateName {
 }
 
 impl GateName {
-    /// Returns the gate's name for people and for `--json`.
+    /// The gates that `evidence` in the configuration can switch.
+    pub const SWITCHED: [GateName; 14] = [
+        GateName::Scope,
+        GateName::Protected,
+        GateName::Dependencies,
+        GateName::Secrets,
+        GateName::ExistingTests,
+        GateName::Assertions,
+        GateName::Suspicion,
+        GateName::RedGreen,
+        GateName::OldTests,
+        GateName::Examples,
+        GateName::Probes,
+        GateName::Comparison,
+        GateName::Determinism,
+        GateName::Mutation,
+    ];
+
+    /// Returns the gate's name for people, for the configuration and for `--json`.
     pub fn name(self) -> &'static str {
         match self {
+            GateName::Scope => "scope",
+            GateName::Protected => "protected",
+            GateName::Dependencies => "dependencies",
+            GateName::Secrets => "secrets",
+            GateName::ExistingTests => "existing_tests",
+            GateName::Assertions => "assertions",
+            GateName::Suspicion => "suspicion",
             GateName::Tests => "tests",
             GateName::Baseline => "baseline",
+            GateName::RedGreen => "red_green",
+            GateName::OldTests => "old_tests",
+            GateName::Examples => "examples",
+            GateName::Probes => "probes",
+            GateName::Comparison => "comparison",
+            GateName::Determinism => "determinism",
+            GateName::Mutation => "mutation",
             GateName::Review => "review",
             GateName::Findings => "findings",
         }
@@ -100,164 +233,47 @@ impl GateName {
 
 /// Judges a case.
 ///
-/// | gate | lets through |
-/// |---|---|
-/// | tests | a receipt of the test command for this very tree with at least one passed test and nothing newly red |
-/// | review | the checker saw this candidate, or the user's configuration skipped it, or the moderator decided |
-/// | findings | nothing confirmed by a red test; nothing standing unless the moderator called it taste |
+/// | gate | lets through | otherwise |
+/// |---|---|---|
+/// | scope | a change of text that changes no code, a change of tests that changes nothing else | blocked; an objection if only the goal's words say what it is |
+/// | protected | configuration of tests, build, continuous integration and environment as it was, or permitted by name | blocked |
+/// | dependencies | manifests, lock files and install scripts as they were, or permitted by name | blocked |
+/// | secrets | no added line holds what looks like a secret | blocked |
+/// | existing_tests | every test that was there runs and asserts what it did, or may change by permit | blocked; new tests that are skipped: objection |
+/// | assertions | every new test can fail | objection |
+/// | suspicion | no code asks whether it is tested, ends the process, or writes where it should not | objection |
+/// | tests | a receipt of the test command for this very tree with at least one passed test and nothing newly red | blocked |
+/// | red_green | for a feature or a bugfix: a test that is red without the change | blocked; an objection if the task's sort is unknown |
+/// | old_tests | the old tests pass on the new code, as many as before | blocked |
+/// | examples | the task's own examples hold | blocked |
+/// | probes | no probe of the examiner fails twice on the candidate | blocked, unless the probe does not follow from the goal |
+/// | comparison | a refactor gives the same results; a fix acts on more than its tests' literals | blocked; objection |
+/// | determinism | green five times with other seeds and orders; what was unstable before is not charged | blocked |
+/// | mutation | of four mutants or more at most a third survives, and a test reaches each changed block | objection |
+/// | review | the checker saw this candidate, or the user's configuration skipped it, or the moderator decided | objections |
+/// | findings | nothing confirmed by a red test; nothing standing unless the moderator called it taste | objections |
+///
+/// An objection is met by a change, or by an answer that the checker has seen. What a gate could not see that it needs
+/// is no pass.
 pub fn judge(case: &Case<'_>) -> Verdict {
-    let tests = tests_gate(case);
-    let mut gates = vec![tests];
-    gates.extend(baseline_gate(case));
-    gates.push(review_gate(case));
-    gates.push(findings_gate(case));
-    let failed = |name: GateName| gates.iter().any(|gate| gate.gate == name && !gate.passed);
-    let decision = if failed(GateName::Tests) {
+    let mut gates = Vec::new();
+    if let Some(evidence) = &case.evidence {
+        gates.extend(plan::gates(evidence, case.review));
+    }
+    gates.push(tests::gate(case));
+    gates.extend(tests::baseline(case));
+    gates.push(claims::review(case));
+    gates.push(claims::findings(case));
+    gates.sort_by_key(|gate| gate.gate);
+    let blocked = |gate: &Gate| {
+        gate.state == State::Blocked && !matches!(gate.gate, GateName::Review | GateName::Findings)
+    };
+    let decision = if gates.iter().any(blocked) {
         Decision::Blocked
-    } else if failed(GateName::Review) || failed(GateName::Findings) {
+    } else if gates.iter().any(|gate| !gate.passed) {
         Decision::Objections
     } else {
         Decision::Approved
     };
     Verdict { decision, gates }
-}
-
-fn tests_gate(case: &Case<'_>) -> Gate {
-    let gate = |passed, message| Gate { gate: GateName::Tests, passed, message };
-    let on_candidate = || case.tests.iter().filter(|receipt| receipt.tree == *case.candidate);
-    // A run that could not be made says nothing; the latest that could counts.
-    let usable = |receipt: &&&Receipt| !matches!(receipt.signal(), Signal::Infra { .. });
-    let Some(receipt) = on_candidate().rfind(usable).or_else(|| on_candidate().next_back()) else {
-        return gate(false, "The test command did not run on this candidate.".into());
-    };
-    let saw = |wanted: fn(&Signal) -> bool| on_candidate().any(|receipt| wanted(&receipt.signal()));
-    if saw(|signal| matches!(signal, Signal::Pass { .. })) && saw(|signal| matches!(signal, Signal::Fail)) {
-        return gate(false, "The tests pass and fail on this very candidate.".into());
-    }
-    match evidence::standing(receipt, case.baseline) {
-        Standing::Green(tests) if receipt.report.is_none() => gate(
-            true,
-            format!(
-                "`{}` ended well; it prints no report that Checkmate knows, so its exit code counts as {tests} test.",
-                receipt.command()
-            ),
-        ),
-        Standing::Green(tests) => gate(true, green_message(tests, receipt, case.baseline)),
-        Standing::KnownRed(names) => gate(
-            true,
-            format!(
-                "Nothing newly red; {} failed before the change as well: {}.",
-                count_of(&names),
-                names.join(", ")
-            ),
-        ),
-        Standing::Red => gate(false, red_message(receipt)),
-        Standing::Absent => gate(false, "No test ran: zero tests are no evidence.".into()),
-        Standing::Unreported => gate(false, unreported_message(receipt)),
-        Standing::Infra(reason) => gate(false, reason),
-        Standing::Flaky => gate(false, "The tests pass and fail on the same tree.".into()),
-    }
-}
-
-/// Says how many tests passed, and whether that is fewer than before the change.
-fn green_message(tests: NonZeroU32, receipt: &Receipt, baseline: Option<&Receipt>) -> String {
-    let passed = count(tests.get());
-    match evidence::fewer(receipt, baseline) {
-        Some(before) => format!("{passed} passed, but {before} did before the change."),
-        None => format!("{passed} passed."),
-    }
-}
-
-/// Says that a command ended well without the report that it printed before the change.
-pub fn unreported_message(receipt: &Receipt) -> String {
-    format!(
-        "`{}` ended well, but without the test report that it printed before the change, so nothing says that a test ran. \
-         Something may end the process too early.",
-        excerpt::line(&receipt.command(), 200)
-    )
-}
-
-/// Says what is red, in one sentence.
-pub fn red_message(receipt: &Receipt) -> String {
-    match &receipt.report {
-        Some(report) if !report.failing.is_empty() => {
-            let shown: Vec<String> =
-                report.failing.iter().take(5).map(|name| excerpt::line(name, 200)).collect();
-            let more = report.failing.len() - shown.len();
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!(
-                "{} of {} failed: {}{more}.",
-                report.failing.len(),
-                count(report.ran().max(report.errors)),
-                shown.join(", ")
-            )
-        }
-        Some(report) if report.failed == 0 && report.errors == 0 => format!(
-            "`{}` ended with an error, though no test failed; its output says why.",
-            excerpt::line(&receipt.command(), 200)
-        ),
-        Some(report) => format!("{} failed and {} could not be loaded.", report.failed, report.errors),
-        None => format!("`{}` ended with an error.", excerpt::line(&receipt.command(), 200)),
-    }
-}
-
-fn baseline_gate(case: &Case<'_>) -> Option<Gate> {
-    let baseline = case.baseline?;
-    let message = match baseline.signal() {
-        Signal::Pass { tests } => format!("{} passed before the change.", count(tests.get())),
-        Signal::Fail => format!("Red before the change: {}", red_message(baseline)),
-        Signal::Absent => "There was no test before the change.".into(),
-        Signal::Flaky => "The tests were unstable before the change.".into(),
-        Signal::Infra { reason } => reason,
-    };
-    Some(Gate { gate: GateName::Baseline, passed: true, message })
-}
-
-fn review_gate(case: &Case<'_>) -> Gate {
-    let (passed, message) = match case.review {
-        ReviewState::Missing => (false, "The reviewer has not seen this candidate."),
-        ReviewState::Done => (true, "The reviewer has seen this candidate and its evidence."),
-        ReviewState::SkippedByConfiguration => (true, "Review skipped by configuration."),
-        ReviewState::Moderated => (true, "The moderator settled the open findings as matters of taste."),
-    };
-    Gate { gate: GateName::Review, passed, message: message.into() }
-}
-
-fn findings_gate(case: &Case<'_>) -> Gate {
-    let gate = |passed, message| Gate { gate: GateName::Findings, passed, message };
-    let confirmed: Vec<&str> = case
-        .findings
-        .iter()
-        .filter(|finding| matches!(finding.status, Status::Confirmed { .. }))
-        .map(|finding| finding.id.as_str())
-        .collect();
-    if !confirmed.is_empty() {
-        return gate(false, format!("A test confirms: {}.", confirmed.join(", ")));
-    }
-    let standing: Vec<String> = case
-        .findings
-        .iter()
-        .filter(|finding| match finding.weight(case.policy.strictness) {
-            Weight::Blocks | Weight::Objection => true,
-            Weight::Suggestion => false,
-        })
-        .map(|finding| format!("{}: {}", finding.id, finding.issue.description))
-        .collect();
-    match (standing.is_empty(), case.review) {
-        (true, _) => gate(true, "No finding stands.".into()),
-        (false, ReviewState::Moderated) => {
-            gate(true, format!("Settled by the moderator: {}.", standing.join("; ")))
-        }
-        (false, ReviewState::Missing | ReviewState::Done | ReviewState::SkippedByConfiguration) => {
-            gate(false, format!("Open: {}.", standing.join("; ")))
-        }
-    }
-}
-
-fn count(tests: u32) -> String {
-    if tests == 1 { "1 test".into() } else { format!("{tests} tests") }
-}
-
-fn count_of(names: &[String]) -> String {
-    if names.len() == 1 { "1 test".into() } else { format!("{} tests", names.len()) }
 }

@@ -19,6 +19,7 @@ fn summary(reply: Option<Reply>) -> String {
         Some(Reply::Review(reply)) => serde_json::to_string(&reply).unwrap(),
         Some(Reply::Decision(reply)) => serde_json::to_string(&reply).unwrap(),
         Some(Reply::Confirmation(reply)) => serde_json::to_string(&reply).unwrap(),
+        Some(Reply::Probes(probes)) => format!("{probes:#?}"),
         Some(Reply::Text(text)) => format!("text: {text}"),
     }
 }

@@ -3,7 +3,7 @@
 use checkmate_machine::command::CommandLine;
 use checkmate_machine::evidence::{Ended, Output, Receipt, TestReport};
 use checkmate_machine::ids::TreeId;
-use checkmate_machine::spec::{LandPolicy, PatchForm, Policy, ReviewMode, Strictness};
+use checkmate_machine::spec::{EvidenceRules, LandPolicy, PatchForm, Policy, ReviewMode, Strictness};
 use checkmate_machine::verdict::{Case, Decision, ReviewState, judge};
 use fastrand::Rng;
 
@@ -17,6 +17,8 @@ fn receipt(rng: &mut Rng) -> Receipt {
     };
     Receipt {
         tree: TreeId::new(*rng.choice(&["one", "two"]).expect("there are two")),
+        saw: None,
+        seed: None,
         argv: vec!["run".into()],
         shell: false,
         of_repository: true,
@@ -43,6 +45,8 @@ fn an_approval_has_a_passing_receipt_of_its_own_tree() {
         test_command: CommandLine::from_user("run").expect("it is a command"),
         interactive: false,
         land: LandPolicy::Apply,
+        evidence: EvidenceRules::default(),
+        examiner: false,
     };
     let mut approvals = 0;
     for seed in 0..20_000 {
@@ -60,6 +64,7 @@ fn an_approval_has_a_passing_receipt_of_its_own_tree() {
             baseline: Some(&baseline),
             review,
             findings: &[],
+            evidence: None,
         };
         let verdict = judge(&case);
         if verdict.decision != Decision::Approved {

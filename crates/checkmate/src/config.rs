@@ -20,7 +20,9 @@ use std::path::{Path, PathBuf};
 use checkmate_machine::command::CommandLine;
 use checkmate_machine::ids::Role;
 use checkmate_machine::prompt;
-use checkmate_machine::spec::{LandPolicy, PatchForm, Policy, PromptText, ReviewMode, Strictness};
+use checkmate_machine::spec::{
+    EvidenceRules, LandPolicy, PatchForm, Policy, PromptText, ReviewMode, Strictness,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
@@ -46,6 +48,10 @@ pub struct Config {
     pub reviewer: RoleSettings,
     /// The moderator, if there is one.
     pub moderator: Option<RoleSettings>,
+    /// The examiner, if there is one.
+    pub examiner: Option<RoleSettings>,
+    /// Which evidence is gathered beyond the tests.
+    pub evidence: EvidenceRules,
     /// The command that runs the tests.
     pub test_command: CommandLine,
     /// How many seconds one run of it may take.
@@ -262,6 +268,8 @@ impl Config {
             test_command: self.test_command.clone(),
             interactive,
             land: land.or(self.land).unwrap_or(usual),
+            evidence: self.evidence.clone(),
+            examiner: self.examiner.is_some(),
         }
     }
 
@@ -280,16 +288,22 @@ impl Config {
     /// Returns the settings of every role that takes part.
     pub fn roles(&self) -> BTreeMap<Role, RoleSettings> {
         let moderator = self.moderator.as_ref().map(|settings| (Role::Moderator, settings));
+        let examiner = self.examiner.as_ref().map(|settings| (Role::Examiner, settings));
         [(Role::Builder, &self.builder), (Role::Reviewer, &self.reviewer)]
             .into_iter()
             .chain(moderator)
+            .chain(examiner)
             .map(|(role, settings)| (role, settings.clone()))
             .collect()
     }
 
     /// Takes addresses from the environment for the roles whose file names none; see [`base_url_from_env`].
     pub fn use_environment(&mut self, env: &dyn Fn(&str) -> Option<String>) {
-        for role in [&mut self.builder, &mut self.reviewer].into_iter().chain(&mut self.moderator) {
+        for role in [&mut self.builder, &mut self.reviewer]
+            .into_iter()
+            .chain(&mut self.moderator)
+            .chain(&mut self.examiner)
+        {
             role.base_url = role.base_url.take().or_else(|| base_url_from_env(&role.provider, env));
         }
     }

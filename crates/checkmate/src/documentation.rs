@@ -16,7 +16,9 @@ use checkmate_machine::outcome::Outcome;
 use checkmate_machine::prompt;
 use checkmate_machine::reply::Shape;
 use checkmate_machine::run::{PlannedTask, Run};
-use checkmate_machine::spec::{LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task};
+use checkmate_machine::spec::{
+    EvidenceRules, LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task,
+};
 
 use crate::agents::{AgentSettings, Agents, Script};
 use crate::config::ConfigError;
@@ -265,6 +267,7 @@ fn end(baseline: Ended, answers: &[Answer]) -> String {
         branch: None,
         files: Vec::new(),
         notes: Vec::new(),
+        nonce: String::new(),
     };
     let mut told: Vec<Notice> = cycle.answer(1, 0, &Answer::Prepared(prepared));
     told.extend(cycle.answer(2, 1, &Answer::Ran(receipt(baseline))));
@@ -282,6 +285,8 @@ fn end(baseline: Ended, answers: &[Answer]) -> String {
 fn receipt(ended: Ended) -> Receipt {
     Receipt {
         tree: TreeId::new("base"),
+        saw: None,
+        seed: None,
         argv: vec!["mytest".into()],
         shell: false,
         of_repository: true,
@@ -307,6 +312,8 @@ fn spec() -> Spec {
         test_command: CommandLine::from_user("mytest").unwrap(),
         interactive: false,
         land: LandPolicy::Apply,
+        evidence: EvidenceRules::default(),
+        examiner: false,
     };
     let task = Task { goal: "go".into(), kind: None, permits: Vec::new(), given_red: false, examples: None };
     Spec { task, product: Product::Patch, policy, prompts: prompt::shipped() }

@@ -12,6 +12,7 @@ mod pytest;
 mod repository;
 #[cfg(test)]
 mod tests;
+mod vary;
 mod words;
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -123,6 +124,8 @@ pub fn run(invocation: &Invocation<'_>, cancel: &Cancel) -> Result<Receipt, Proc
     let command = invocation.command;
     Ok(Receipt {
         tree: invocation.tree.clone(),
+        saw: None,
+        seed: None,
         argv: command.argv.clone(),
         shell: command.shell,
         of_repository: repository::started_by(command, invocation.directory),
@@ -186,8 +189,11 @@ fn start(invocation: &Invocation<'_>) -> Result<Running, String> {
         None => pytest::plan(command, directory),
     };
     let temporary = group::temporary(room.path()).map_err(unusable)?;
-    let environment =
+    let mut environment =
         environment::of(command, directory, room.path(), temporary.path(), invocation.keep_env, junit);
+    if let Some(seed) = invocation.vary {
+        vary::vary(&mut environment, command, seed, room.path(), junit).map_err(unusable)?;
+    }
     std::fs::create_dir(environment::bytecode(room.path())).map_err(unusable)?;
     let program = program::resolve(&command.argv, directory, environment.get(std::ffi::OsStr::new("PATH")))?;
     let mut starter = Command::new(&program);

@@ -171,6 +171,7 @@ impl Cycle {
                 tree: candidate.tree.clone(),
                 layers: Vec::new(),
                 vary: None,
+                limit_s: None,
             },
             Action::Check {
                 kind: CheckKind::ArbiterBase,
@@ -181,6 +182,7 @@ impl Cycle {
                     paths: self.test_files(&candidate),
                 }],
                 vary: None,
+                limit_s: None,
             },
         ];
         self.status("Running the arbiter's test.");

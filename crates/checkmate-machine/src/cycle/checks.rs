@@ -1,5 +1,6 @@
 //! The middle of a turn: the patch becomes a candidate, and Checkmate runs the checks on it.
 
+use super::exam::{After, Read};
 use super::turn::distinct;
 use super::{Cycle, Step};
 use crate::command::CommandLine;
@@ -50,6 +51,9 @@ impl Cycle {
             return self.stuck(stuck);
         }
         self.oscillation.applied(self.turn, &self.present_tree());
+        if self.examines() {
+            return self.inspect(Read::Check);
+        }
         self.gate_builder_commands();
     }
 
@@ -69,7 +73,7 @@ impl Cycle {
     }
 
     /// Sends the commands of the maker's reply through the gate.
-    fn gate_builder_commands(&mut self) {
+    pub(super) fn gate_builder_commands(&mut self) {
         let lines = self.reply.as_ref().map(|reply| reply.run.clone()).unwrap_or_default();
         let (mut allowed, mut asked) = (Vec::new(), Vec::new());
         let lines = distinct(&lines);
@@ -126,6 +130,7 @@ impl Cycle {
             tree: tree.clone(),
             layers: Vec::new(),
             vary: None,
+            limit_s: None,
         }];
         parts.extend(commands.into_iter().map(|command| Action::Check {
             kind: CheckKind::BuilderRun,
@@ -133,6 +138,7 @@ impl Cycle {
             tree: tree.clone(),
             layers: Vec::new(),
             vary: None,
+            limit_s: None,
         }));
         self.emit(Step::Checking, parts);
     }
@@ -159,13 +165,13 @@ impl Cycle {
                 }
                 self.evidence = Some(tests);
                 self.findings.settle_confirmed();
-                self.on_green(fewer.is_none());
+                self.examine(After::Green { without_exception: fewer.is_none() });
             }
             Standing::KnownRed(names) => {
                 self.status(format!("Nothing is newly red; {} failed before the change as well.", names.join(", ")));
                 self.evidence = Some(tests);
                 self.findings.settle_confirmed();
-                self.on_green(false);
+                self.examine(After::Green { without_exception: false });
             }
             Standing::Red => self.on_red(verdict::red_message(&tests)),
             Standing::Flaky => self.on_red("The tests pass and fail on the same tree; make them deterministic.".into()),
@@ -178,7 +184,7 @@ impl Cycle {
         }
     }
 
-    fn on_green(&mut self, without_exception: bool) {
+    pub(super) fn on_green(&mut self, without_exception: bool) {
         let policy = &self.spec.policy;
         let skip = policy.review_mode == ReviewMode::Selective
             && !policy.review_on_test_pass

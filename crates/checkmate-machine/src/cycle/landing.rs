@@ -69,6 +69,7 @@ impl Cycle {
             tree: tree.clone(),
             layers: Vec::new(),
             vary: None,
+            limit_s: None,
         };
         let parts = vec![check(CheckKind::Merged, &merged.tree), check(CheckKind::Baseline, &target)];
         self.emit(Step::VerifyingMerged { target, merged }, parts);
@@ -96,6 +97,7 @@ impl Cycle {
             Standing::Green(_) | Standing::KnownRed(_) => {
                 self.evidence = Some(tests);
                 // The checker's part was played on the same change; the evidence is that of the merged tree.
+                self.carry_exam();
                 let review = self.approved_by.unwrap_or(ReviewState::Missing);
                 let verdict = self.judge(review);
                 if verdict.decision == Decision::Approved {

@@ -1,6 +1,7 @@
 //! The checker's half of a turn: its review, its questions, and what follows from either.
 
 use super::checks::{COMMANDS, refused_by_a_person, said, split_tail, too_many_commands};
+use super::exam::After;
 use super::turn::distinct;
 use super::{Cycle, Step};
 use crate::command::CommandLine;
@@ -108,8 +109,13 @@ impl Cycle {
         self.end_turn(TurnEnd::Reviewed(review));
     }
 
-    /// Computes the verdict; only an approving one goes on to land.
+    /// Approves the candidate if its evidence is complete; what settled a finding may have made it another one.
     pub(super) fn approve(&mut self, review: ReviewState) {
+        if self.is_examined() { self.approve_examined(review) } else { self.examine(After::Approve(review)) }
+    }
+
+    /// Computes the verdict; only an approving one goes on to land.
+    pub(super) fn approve_examined(&mut self, review: ReviewState) {
         let verdict = self.judge(review);
         match verdict.decision {
             Decision::Approved => self.begin_landing(),
@@ -135,6 +141,7 @@ impl Cycle {
             baseline: self.baseline.as_ref(),
             review,
             findings: self.findings.all(),
+            evidence: self.exhibit(),
         });
         self.notices
             .push(Notice::Verdict { verdict: verdict.clone(), findings: self.findings.all().to_vec() });
@@ -152,7 +159,21 @@ impl Cycle {
                     receipt.tree == *tree
                 }
                 // Another command, or a tree with files laid over it.
-                CheckKind::BuilderRun | CheckKind::Diagnostic | CheckKind::ArbiterBase => false,
+                CheckKind::BuilderRun
+                | CheckKind::Diagnostic
+                | CheckKind::ArbiterBase
+                | CheckKind::OldTests
+                | CheckKind::NewTests
+                | CheckKind::Reverted
+                | CheckKind::Repeat(_)
+                | CheckKind::RepeatBase(_)
+                | CheckKind::Example
+                | CheckKind::Probe(_)
+                | CheckKind::ProbeAgain(_)
+                | CheckKind::ProbeBase(_)
+                | CheckKind::CompareBase
+                | CheckKind::Compare
+                | CheckKind::Mutant(_) => false,
             })
             .map(|(_, receipt)| receipt)
             .collect()
@@ -225,6 +246,7 @@ impl Cycle {
                 tree: tree.clone(),
                 layers: Vec::new(),
                 vary: None,
+                limit_s: None,
             })
             .collect();
         self.emit(Step::Diagnosing(diagnostics), parts);

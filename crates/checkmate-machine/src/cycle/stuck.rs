@@ -196,6 +196,9 @@ impl Cycle {
                 format!("{} The moderator sides with the builder ({reasoning}), but nothing is left of the change.", stuck.reason),
             );
         }
+        if !self.is_examined() {
+            return self.approve(ReviewState::Moderated);
+        }
         if self.judge(ReviewState::Moderated).decision == Decision::Approved {
             return self.begin_landing();
         }

@@ -1,5 +1,6 @@
 //! The maker's half of a turn: what it is shown, what it answers.
 
+use super::exam::After;
 use super::rounds::{Rounds, Summary};
 use super::{Cycle, Step};
 use crate::effect::{Action, CheckKind, Purpose};
@@ -15,6 +16,7 @@ use crate::prompt;
 use crate::record::{TurnEnd, TurnRecord};
 use crate::reply::{AnswerKind, BuilderReply, Problem, Reply, Shape};
 use crate::spec::Product;
+use crate::verdict;
 
 /// How often a maker may ask for files in one turn.
 const READS: u32 = 4;
@@ -104,6 +106,7 @@ impl Cycle {
         if self.baseline.is_none() {
             parts.push(self.baseline_check());
         }
+        parts.extend(self.examiner_call());
         parts
     }
 
@@ -111,7 +114,11 @@ impl Cycle {
         let mut called = None;
         for answer in answers {
             if let Answer::Called(reply) = answer {
-                called = Some(reply);
+                // The builder's part comes first.
+                match called {
+                    None => called = Some(reply),
+                    Some(_) => self.take_probes(&reply),
+                }
             } else if let Answer::Ran(receipt) = answer {
                 self.keep(CheckKind::Baseline, &receipt);
                 self.baseline = Some(receipt);
@@ -132,6 +139,7 @@ impl Cycle {
             tree: self.base(),
             layers: Vec::new(),
             vary: None,
+            limit_s: None,
         }
     }
 
@@ -149,6 +157,22 @@ impl Cycle {
             self.show(files);
         }
         self.ask_builder();
+    }
+
+    /// Says at once that the tests are red before any change, and what that means.
+    pub(super) fn tell_red_baseline(&mut self, part: u32, answer: &Answer) {
+        let part = self.effect.as_ref().and_then(|effect| effect.parts.get(part as usize));
+        let (Some(Action::Check { kind: CheckKind::Baseline, .. }), Answer::Ran(receipt)) = (part, answer)
+        else {
+            return;
+        };
+        if receipt.signal() == Signal::Fail {
+            self.status(format!(
+                "The tests are red before any change: {} These are not charged to the builder, and they have to be named \
+                 by the runner to be told from new failures.",
+                verdict::red_message(receipt)
+            ));
+        }
     }
 
     /// A test command that cannot run on the unchanged tree will tell nothing about a change either.
@@ -190,10 +214,13 @@ impl Cycle {
             self.reply = Some(reply);
             return self.stop(StoppedBy::GoalConflict, reason);
         }
+        if let Some(dispute) = self.disputed_probe(&reply) {
+            return self.judge_probe(&dispute, called, reply);
+        }
         self.take_patch(called, reply);
     }
 
-    fn take_patch(&mut self, called: &Called, reply: BuilderReply) {
+    pub(super) fn take_patch(&mut self, called: &Called, reply: BuilderReply) {
         let justified = reply.answers.iter().any(|answer| match answer.answer {
             AnswerKind::Justified | AnswerKind::Disagree => true,
             AnswerKind::Fixed => false,
@@ -211,7 +238,7 @@ impl Cycle {
             };
             self.reply = Some(reply);
             self.last_tests = Some(evidence);
-            return self.ask_reviewer();
+            return self.examine(After::Green { without_exception: false });
         }
         if let Some(problem) = unexplained_dependencies(&reply) {
             return self.send_back(Role::Builder, &called.text, vec![problem], Self::ask_builder);
@@ -288,6 +315,7 @@ impl Cycle {
 
     /// Takes down what the maker says to findings and to the tests that the checker misses.
     fn note_answers(&mut self, reply: &BuilderReply) {
+        self.said.extend(reply.answers.iter().cloned());
         for answer in &reply.answers {
             if let Some(finding) = self.findings.get_mut(&answer.to) {
                 finding.answers.push(answer.clone());

@@ -12,6 +12,7 @@ use crate::finding::{Finding, Status, Weight};
 use crate::record::{TurnEnd, TurnRecord};
 use crate::reply::{AnswerKind, Severity};
 use crate::spec::TaskKind;
+use crate::verdict::plan;
 
 /// Tokens that the change may take.
 const DIFF: usize = 6_000;
@@ -59,8 +60,23 @@ pub(super) fn user(state: &State<'_>, purpose: Purpose) -> String {
                 section(&mut text, "THE TEST", &data("test", &excerpt::head_and_tail(&dispute.patch, DIFF)));
             }
         }
+        Purpose::Examine => {
+            section(&mut text, "GOAL", &state.spec.task.goal);
+            section(&mut text, "CONSTRAINTS", &constraints(state));
+            section(&mut text, "FILE_TREE", &file_tree(state));
+            // Only before the first candidate do the shown files tell nothing of a change.
+            if state.candidate.is_none() {
+                files(&mut text, state.shown);
+            }
+            section(&mut text, "NOW", "Reply with the JSON object.");
+        }
+        Purpose::JudgeProbe => {
+            section(&mut text, "GOAL", &state.spec.task.goal);
+            disputed(&mut text, state);
+        }
         Purpose::Review | Purpose::Moderate => {
             shared(&mut text, state, purpose);
+            gathered(&mut text, state);
             claims(&mut text, state);
             diagnostics(&mut text, state);
             if purpose == Purpose::Moderate {
@@ -68,7 +84,7 @@ pub(super) fn user(state: &State<'_>, purpose: Purpose) -> String {
             }
         }
     }
-    if let Some(correction) = state.correction {
+    if let Some(correction) = state.correction.filter(|_| purpose != Purpose::Examine) {
         let problems: Vec<String> =
             correction.problems.iter().take(ISSUES).map(|problem| excerpt::line(problem, LINE)).collect();
         let problems = bullets(&problems);
@@ -177,7 +193,12 @@ fn recent_diffs(state: &State<'_>, purpose: Purpose) -> String {
                 last.turn,
                 data("patch", &excerpt::head_and_tail(&last.reply.patch, DIFF))
             )),
-            TurnEnd::Red(_) | TurnEnd::Reviewed(_) | TurnEnd::Confirmed(_) | TurnEnd::DidNotLand(_) => {}
+            TurnEnd::Red(_)
+            | TurnEnd::Evidence(_)
+            | TurnEnd::Objected(_)
+            | TurnEnd::Reviewed(_)
+            | TurnEnd::Confirmed(_)
+            | TurnEnd::DidNotLand(_) => {}
         }
     }
     parts.join("\n\n")
@@ -375,6 +396,34 @@ fn what_became(last: &TurnRecord) -> String {
     data("result", &excerpt::head_and_tail(&text, DIFF))
 }
 
+/// What Checkmate itself found out about the candidate, with the objections and what the builder answers.
+fn gathered(text: &mut String, state: &State<'_>) {
+    let Some(evidence) = &state.evidence else { return };
+    let mut lines = plan::summary(evidence);
+    if lines.is_empty() {
+        return;
+    }
+    for objection in plan::objections(evidence) {
+        let answer = objection.answer.unwrap_or_else(|| "no answer".into());
+        lines.push(format!("objection [{}]: {} The builder answers: {answer}", objection.id, objection.text));
+    }
+    section(text, "EVIDENCE", &data("evidence", &excerpt::head_and_tail(&lines.join("\n"), DIFF)));
+}
+
+/// The probe that the builder disputes, what it says about it, and what the probe saw.
+fn disputed(text: &mut String, state: &State<'_>) {
+    let Some((id, evidence)) = state.disputed.zip(state.evidence.as_ref()) else { return };
+    if let Some(probe) = evidence.probes.get(id) {
+        let body = format!("criterion: {}\nrun: {}\n{}", probe.criterion, probe.run, probe.content);
+        section(text, "THE PROBE", &data("probe", &excerpt::head_and_tail(&body, DIFF)));
+    }
+    let failed: Vec<String> = plan::blocked(evidence);
+    section(text, "WHAT IT SAW", &data("evidence", &excerpt::head_and_tail(&failed.join("\n"), OUTPUT)));
+    let said = evidence.answers.iter().rev().find(|answer| answer.to == id);
+    let said = said.map_or("", |answer| answer.text.as_str());
+    section(text, "WHAT THE BUILDER SAYS", &data("answer", &excerpt::head_and_tail(said, REPLY)));
+}
+
 /// What a checker sees beyond the shared state: claims are named as such.
 fn claims(text: &mut String, state: &State<'_>) {
     if let Some(reply) = state.reply {
@@ -503,6 +552,18 @@ pub fn turn_end(end: &TurnEnd) -> String {
             format!("The change was refused; nothing changed.\n{}", reasons.join("\n"))
         }
         TurnEnd::Red(reason) => format!("The tests are not green: {reason}"),
+        TurnEnd::Evidence(reasons) => {
+            format!("The evidence is against the change; it has to change:\n{}", bullets(reasons))
+        }
+        TurnEnd::Objected(objections) => {
+            let lines: Vec<String> =
+                objections.iter().map(|objection| format!("[{}] {}", objection.id, objection.text)).collect();
+            format!(
+                "The tests are green, but the evidence raises objections. Meet each by a change, or answer it by its id in \
+                 `answers`:\n{}",
+                bullets(&lines)
+            )
+        }
         TurnEnd::Reviewed(review) => {
             let issues: Vec<String> = review
                 .issues

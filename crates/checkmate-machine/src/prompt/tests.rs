@@ -68,6 +68,8 @@ fn rules_from_before_there_was_a_choice_ask_for_diffs() {
         test_command: CommandLine::from_user("npm test").unwrap(),
         interactive: false,
         land: LandPolicy::Apply,
+        evidence: crate::spec::EvidenceRules::default(),
+        examiner: false,
     };
     let mut old = serde_json::to_value(&policy).unwrap();
     assert_eq!(old["patch_form"], "whole_file");

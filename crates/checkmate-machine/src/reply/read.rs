@@ -11,6 +11,7 @@ use super::{
     AnswerKind, BlockReason, Category, Confirmation, Decision, DecisionKind, Problem, Reply, ReviewVerdict,
     Severity, Shape,
 };
+use crate::probe::Probe;
 use fields::Fields;
 
 /// The longest reply that is read, in bytes.
@@ -74,6 +75,8 @@ pub fn parse(text: &str, shape: Shape) -> (Option<Reply>, Vec<Problem>) {
             .and_then(|object| decision(Fields::new(&object, &mut problems))),
         Shape::Confirmation => choose(text, shape, &mut problems)
             .and_then(|object| confirmation(Fields::new(&object, &mut problems))),
+        Shape::Probes => choose(text, shape, &mut problems)
+            .map(|object| Reply::Probes(probes(Fields::new(&object, &mut problems)))),
     };
     (reply, problems)
 }
@@ -94,6 +97,7 @@ fn expected(shape: Shape) -> &'static [&'static str] {
         Shape::Review => &["verdict", "issues", "stopping"],
         Shape::Decision => &["decision", "reasoning"],
         Shape::Confirmation => &["states_claim", "confirmed", "verdict", "reason", "stopping"],
+        Shape::Probes => &["probes"],
         Shape::Text => &[],
     }
 }
@@ -145,12 +149,31 @@ fn choice(object: &Map<String, Value>, shape: Shape) -> Option<String> {
             let states = states_claim(object).transpose()?;
             return Some(states.map_or_else(|problem| problem, |states| format!("`states_claim` {states}")));
         }
-        Shape::Builder | Shape::Text => return None,
+        Shape::Builder | Shape::Probes | Shape::Text => return None,
     };
     object.get(name).map(|value| match value.as_str() {
         Some(text) => format!("`{name}` {}", fields::normal(text)),
         None => format!("`{name}` {value}"),
     })
+}
+
+/// Reads the probes that can be used; one without a file or a command is left out, and so are its complaints.
+fn probes(mut fields: Fields<'_, '_>) -> Vec<Probe> {
+    if !fields.has("probes") {
+        fields.missing("probes", "an array of objects");
+    }
+    let probes = fields.objects("probes", |mut probe| {
+        Some(Probe {
+            id: probe.text("id").unwrap_or_default(),
+            criterion: probe.text("criterion").unwrap_or_else(|| "the goal".to_owned()),
+            path: probe.required_text("path"),
+            run: probe.required_text("run"),
+            content: probe.patch("content").unwrap_or_default(),
+        })
+    });
+    let usable =
+        |probe: &Probe| ![&probe.path, &probe.run, &probe.content].iter().any(|text| text.trim().is_empty());
+    probes.unwrap_or_default().into_iter().filter(usable).collect()
 }
 
 fn decision(mut fields: Fields<'_, '_>) -> Option<Reply> {

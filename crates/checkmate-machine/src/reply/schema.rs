@@ -18,6 +18,11 @@ pub fn schema(shape: Shape) -> Option<Value> {
         Shape::Confirmation => {
             Some(object(false, [("states_claim", json!({"type": "boolean"})), ("reason", text())]))
         }
+        Shape::Probes => {
+            let names = ["id", "criterion", "path", "run", "content"];
+            let probe = object(false, names.map(|name| (name, text())));
+            Some(object(false, [("probes", json!({"type": "array", "items": probe}))]))
+        }
         Shape::Text => None,
     }
 }

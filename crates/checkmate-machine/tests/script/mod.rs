@@ -11,11 +11,14 @@ use checkmate_machine::event::{
     Prepared, Usage,
 };
 use checkmate_machine::evidence::{Ended, Output, Receipt, TestReport};
+use checkmate_machine::facts::Inspection;
 use checkmate_machine::ids::{CommitId, TreeId};
 use checkmate_machine::notice::Notice;
 use checkmate_machine::outcome::Outcome;
 use checkmate_machine::patch;
-use checkmate_machine::spec::{LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task};
+use checkmate_machine::spec::{
+    EvidenceRules, LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task,
+};
 use serde_json::{Value, json};
 
 /// Returns the trace of a script, and what its prompts should have held.
@@ -132,6 +135,7 @@ impl Script {
                 std::slice::from_ref(path),
                 base.as_str(),
             )),
+            Action::Inspect { .. } => Answer::Inspected(Box::new(inspection(line))),
             Action::Check { kind, command, tree, .. } => Answer::Ran(receipt(line, *kind, command, tree)),
             Action::Ask(_) => Answer::Said { yes: !line.starts_with("no"), text: line.into() },
             Action::Land { .. } => match line.split_once(' ').unwrap_or((line, "")) {
@@ -233,6 +237,8 @@ fn spec(lines: &[String]) -> Spec {
         test_command: CommandLine::from_user("npm test").unwrap(),
         interactive: false,
         land: LandPolicy::Apply,
+        evidence: EvidenceRules::default(),
+        examiner: false,
     };
     for line in lines {
         let (key, value) = line.split_once(' ').unwrap_or((line, ""));
@@ -248,6 +254,8 @@ fn spec(lines: &[String]) -> Spec {
             "allow_path" => policy.allow_paths.push(value.into()),
             "allow_command" => policy.allow_commands.push(value.into()),
             "interactive" => policy.interactive = true,
+            "evidence" => policy.evidence = EvidenceRules::usual(),
+            "examiner" => policy.examiner = true,
             "land" => policy.land = serde_json::from_value(quoted).unwrap(),
             unknown => panic!("no rule is called {unknown}"),
         }
@@ -274,7 +282,19 @@ fn prepared() -> Prepared {
         branch: Some("main".into()),
         files: vec![file("package.json"), file("src/old.txt"), file("tests/old.txt")],
         notes: Vec::new(),
+        nonce: String::new(),
     }
+}
+
+/// Reads the facts of a change as JSON; nothing is known where there is none.
+fn inspection(line: &str) -> Inspection {
+    if line.is_empty() {
+        return Inspection::default();
+    }
+    let mut facts = serde_json::to_value(Inspection::default()).unwrap();
+    let said: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    facts.as_object_mut().unwrap().extend(said.as_object().unwrap().clone());
+    serde_json::from_value(facts).unwrap_or_else(|error| panic!("{error}: {line}"))
 }
 
 fn candidate(tree: TreeId, paths: &[String], diff: &str) -> Candidate {
@@ -306,7 +326,19 @@ fn receipt(line: &str, kind: CheckKind, command: &CommandLine, tree: &TreeId) ->
         | CheckKind::BuilderRun
         | CheckKind::Diagnostic
         | CheckKind::ArbiterBase
-        | CheckKind::Merged => 3,
+        | CheckKind::Merged
+        | CheckKind::OldTests
+        | CheckKind::NewTests
+        | CheckKind::Reverted
+        | CheckKind::Repeat(_)
+        | CheckKind::RepeatBase(_)
+        | CheckKind::Example
+        | CheckKind::Probe(_)
+        | CheckKind::ProbeAgain(_)
+        | CheckKind::ProbeBase(_)
+        | CheckKind::CompareBase
+        | CheckKind::Compare
+        | CheckKind::Mutant(_) => 3,
     };
     match words.first().copied().unwrap_or("") {
         "" => report.passed = usual,
@@ -338,6 +370,8 @@ fn receipt(line: &str, kind: CheckKind, command: &CommandLine, tree: &TreeId) ->
     let text = format!("output of {line}\n");
     Receipt {
         tree: tree.clone(),
+        saw: None,
+        seed: None,
         argv: command.argv.clone(),
         shell: command.shell,
         of_repository: true,
@@ -459,6 +493,8 @@ fn purpose(purpose: Purpose) -> &'static str {
         Purpose::Review => "review",
         Purpose::Moderate => "moderate",
         Purpose::Summarise => "summarise",
+        Purpose::Examine => "examine",
+        Purpose::JudgeProbe => "judge_probe",
     }
 }
 
@@ -471,6 +507,18 @@ fn check(kind: CheckKind) -> &'static str {
         CheckKind::Arbiter => "arbiter",
         CheckKind::ArbiterBase => "arbiter_base",
         CheckKind::Merged => "merged",
+        CheckKind::OldTests => "old_tests",
+        CheckKind::NewTests => "new_tests",
+        CheckKind::Reverted => "reverted",
+        CheckKind::Repeat(_) => "repeat",
+        CheckKind::RepeatBase(_) => "repeat_base",
+        CheckKind::Example => "example",
+        CheckKind::Probe(_) => "probe",
+        CheckKind::ProbeAgain(_) => "probe_again",
+        CheckKind::ProbeBase(_) => "probe_base",
+        CheckKind::CompareBase => "compare_base",
+        CheckKind::Compare => "compare",
+        CheckKind::Mutant(_) => "mutant",
     }
 }
 
@@ -481,6 +529,7 @@ fn kind(action: &Action) -> &'static str {
         Action::Call(call) => purpose(call.purpose),
         Action::Apply { .. } => "apply",
         Action::Store { .. } => "store",
+        Action::Inspect { .. } => "inspect",
         Action::Check { kind, .. } => check(*kind),
         Action::Ask(_) => "ask",
         Action::Land { .. } => "land",
@@ -502,6 +551,7 @@ fn name(action: &Action) -> String {
         | Action::Call(_)
         | Action::Apply { .. }
         | Action::Store { .. }
+        | Action::Inspect { .. }
         | Action::Check { .. }
         | Action::Land { .. } => kind.to_owned(),
     }

@@ -47,7 +47,8 @@ impl Agents {
                     json!({"states_claim": !one_in(rng, 4), "reason": self.text(rng)}).to_string()
                 }
                 Purpose::Review => self.review(rng, cycle),
-                Purpose::Moderate => {
+                Purpose::Examine => self.probes(rng),
+                Purpose::Moderate | Purpose::JudgeProbe => {
                     let decision = *rng
                         .choice(&["accept_builder", "accept_builder", "accept_reviewer", "reject_both"])
                         .unwrap_or(&"reject_both");
@@ -57,6 +58,20 @@ impl Agents {
             }
         };
         called(rng, text)
+    }
+
+    fn probes(&self, rng: &mut Rng) -> String {
+        let mut probes = Vec::new();
+        for number in 0..rng.u32(0..3) {
+            probes.push(json!({
+                "id": format!("probe-{number}"),
+                "criterion": self.text(rng),
+                "path": format!("zz_probe_{number}.sh"),
+                "run": format!("sh zz_probe_{number}.sh"),
+                "content": "true\n",
+            }));
+        }
+        json!({ "probes": probes }).to_string()
     }
 
     fn text(&self, rng: &mut Rng) -> String {

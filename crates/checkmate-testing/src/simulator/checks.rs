@@ -50,6 +50,8 @@ impl Habits {
         let text = if one_in(rng, 6) { hostile(rng) } else { format!("{} passed\n", report.passed) };
         Receipt {
             tree: tree.clone(),
+            saw: None,
+            seed: None,
             argv: command.argv.clone(),
             shell: command.shell,
             of_repository: self.of_repository,

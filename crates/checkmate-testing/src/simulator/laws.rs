@@ -109,7 +109,7 @@ impl Watch {
 
     fn note(&mut self, action: &Action, answer: &Answer) {
         match (action, answer) {
-            (Action::Check { kind, command, tree, layers, vary: None }, Answer::Ran(receipt))
+            (Action::Check { kind, command, tree, layers, vary: None, .. }, Answer::Ran(receipt))
                 if layers.is_empty() && *command == self.policy.test_command && receipt.tree == *tree =>
             {
                 self.receipts.push((*kind, receipt.clone()));
@@ -223,9 +223,22 @@ impl Watch {
     fn is_green(&self, tree: &TreeId, base: &TreeId) -> Result<(), String> {
         let of_candidate = |kind: &CheckKind| match kind {
             CheckKind::Tests | CheckKind::Arbiter | CheckKind::Merged => true,
-            CheckKind::Baseline | CheckKind::BuilderRun | CheckKind::Diagnostic | CheckKind::ArbiterBase => {
-                false
-            }
+            CheckKind::Baseline
+            | CheckKind::BuilderRun
+            | CheckKind::Diagnostic
+            | CheckKind::ArbiterBase
+            | CheckKind::OldTests
+            | CheckKind::NewTests
+            | CheckKind::Reverted
+            | CheckKind::Repeat(_)
+            | CheckKind::RepeatBase(_)
+            | CheckKind::Example
+            | CheckKind::Probe(_)
+            | CheckKind::ProbeAgain(_)
+            | CheckKind::ProbeBase(_)
+            | CheckKind::CompareBase
+            | CheckKind::Compare
+            | CheckKind::Mutant(_) => false,
         };
         let latest = self
             .receipts

@@ -108,6 +108,7 @@ fn prepared(rng: &mut Rng) -> Prepared {
             .map(|_| FileFact { path: hostile(rng), bytes: u64::MAX, symbols: vec![hostile(rng)] })
             .collect(),
         notes: vec![hostile(rng)],
+        nonce: String::new(),
     }
 }
 
@@ -146,6 +147,8 @@ fn receipt(rng: &mut Rng, tree: TreeId) -> Receipt {
     };
     Receipt {
         tree,
+        saw: None,
+        seed: None,
         argv: if rng.bool() { Vec::new() } else { vec![hostile(rng)] },
         shell: rng.bool(),
         of_repository: rng.bool(),

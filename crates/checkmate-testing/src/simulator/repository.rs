@@ -83,6 +83,7 @@ impl Repository {
                 })
                 .collect(),
             notes: vec!["The working tree has uncommitted changes; the run starts from them.".into()],
+            nonce: String::new(),
         }
     }
 

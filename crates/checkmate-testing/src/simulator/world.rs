@@ -11,7 +11,9 @@ use checkmate_machine::outcome::{Outcome, StoppedBy};
 use checkmate_machine::prompt;
 use checkmate_machine::run::{PlannedTask, Run};
 use checkmate_machine::schedule::Standing;
-use checkmate_machine::spec::{LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task};
+use checkmate_machine::spec::{
+    EvidenceRules, LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task,
+};
 use fastrand::Rng;
 
 use super::agents::Agents;
@@ -398,6 +400,8 @@ fn spec(rng: &mut Rng) -> Spec {
             land: *rng
                 .choice(&[LandPolicy::Apply, LandPolicy::Commit, LandPolicy::Ask])
                 .unwrap_or(&LandPolicy::Ask),
+            evidence: if rng.bool() { EvidenceRules::usual() } else { EvidenceRules::default() },
+            examiner: one_in(rng, 3),
         },
         prompts: prompt::shipped(),
     }

@@ -92,8 +92,8 @@ pub(super) struct File {
 
     /// Who writes probes from the goal alone: nobody, the reviewer's model, or a model of its own.
     pub(super) examiner: Option<Examiner>,
-    /// Which gates of evidence are used, by name.
-    pub(super) evidence: Option<BTreeMap<String, EvidenceLevel>>,
+    /// Which evidence is gathered beyond the tests: all of it, none, or a level for each gate; `all` names the others.
+    pub(super) evidence: Option<EvidenceFile>,
     /// The most that a run may use.
     pub(super) budget: Option<Limited>,
     /// Whether commands are confined to the run's tree.
@@ -155,18 +155,28 @@ pub(super) enum Examiner {
     /// Nobody, or the reviewer's model.
     Switch(bool),
     /// A model of its own.
-    Agent(#[expect(dead_code, reason = "it is only checked until there is an examiner")] Box<RoleFile>),
+    Agent(Box<RoleFile>),
 }
 
-/// How a gate of evidence is used.
+/// Which evidence is gathered.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum EvidenceFile {
+    /// All of it, or none.
+    Switch(bool),
+    /// A level for each gate, by its name.
+    Gates(BTreeMap<String, EvidenceLevel>),
+}
+
+/// How much of a gate's evidence is gathered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum EvidenceLevel {
-    /// Not at all.
+    /// None.
     Off,
-    /// Always.
+    /// All of it.
     On,
-    /// As long as the budget allows.
+    /// As much as fits into a bounded multiple of one test run and a bounded time.
     Budget,
 }
 

@@ -46,7 +46,7 @@ const EXAMPLES: [(&str, &str); 31] = [
     ("reviewer", r#"{ "api_key_env": "REVIEWER_KEY", "max_output_tokens": 8192 }"#),
     ("moderator", r#"{ "time_limit_s": 60 }"#),
     ("examiner", "false"),
-    ("evidence", "{}"),
+    ("evidence", r#"{ "mutation": "off" }"#),
     ("budget", r#""off""#),
     ("sandbox", "false"),
     ("network", "true"),

@@ -7,10 +7,11 @@ use checkmate_machine::command::CommandLine;
 use checkmate_machine::gate::paths::{Allowlist, check_path};
 use checkmate_machine::ids::Role;
 use checkmate_machine::prompt;
-use checkmate_machine::spec::{PromptText, ReviewMode};
+use checkmate_machine::spec::{EvidenceRules, Level, PromptText, ReviewMode};
+use checkmate_machine::verdict::GateName;
 
-use super::file::{Examiner, File, Limited, PriceFile, RoleFile};
-use super::shape::{Findings, Problem};
+use super::file::{EvidenceFile, EvidenceLevel, Examiner, File, Limited, PriceFile, RoleFile};
+use super::shape::{Findings, Problem, nearest};
 use super::syntax::Position;
 use super::{AgentKind, Config, Price, RoleSettings, prompts};
 
@@ -53,10 +54,14 @@ pub(super) fn resolve(file: File, findings: &mut Findings, root: &Path, kind: Ag
             ),
         );
     }
+    let examiner = resolver.examiner(file.examiner, &reviewer);
+    let evidence = resolver.evidence(file.evidence.as_ref());
     Config {
         builder,
         reviewer,
         moderator,
+        examiner,
+        evidence,
         test_command,
         test_time_limit_s: file.test_time_limit_s,
         test_report,
@@ -96,6 +101,52 @@ impl Resolver<'_> {
             self.error("test_command", message);
             no_command()
         })
+    }
+
+    /// An examiner that says nothing of itself is the reviewer's model; another model of its own is better.
+    fn examiner(&mut self, examiner: Option<Examiner>, reviewer: &RoleSettings) -> Option<RoleSettings> {
+        match examiner {
+            None | Some(Examiner::Switch(false)) => None,
+            Some(Examiner::Switch(true)) => Some(reviewer.clone()),
+            Some(Examiner::Agent(object)) => {
+                let own = object.provider.is_some() || object.model.is_some();
+                if own {
+                    return Some(self.role(Role::Examiner, None, None, *object));
+                }
+                let settings = RoleFile {
+                    provider: Some(reviewer.provider.clone()),
+                    model: Some(reviewer.model.clone()),
+                    base_url: object.base_url.or_else(|| reviewer.base_url.clone()),
+                    api_key_env: object.api_key_env.or_else(|| reviewer.api_key_env.clone()),
+                    ..*object
+                };
+                Some(self.role(Role::Examiner, None, None, settings))
+            }
+        }
+    }
+
+    fn evidence(&mut self, file: Option<&EvidenceFile>) -> EvidenceRules {
+        let gates = match file {
+            None | Some(EvidenceFile::Switch(true)) => return EvidenceRules::usual(),
+            Some(EvidenceFile::Switch(false)) => return EvidenceRules::default(),
+            Some(EvidenceFile::Gates(gates)) => gates,
+        };
+        let mut rules = match gates.get("all") {
+            Some(level) => EvidenceRules { levels: BTreeMap::new(), otherwise: machine_level(*level) },
+            None => EvidenceRules::usual(),
+        };
+        for (name, level) in gates.iter().filter(|(name, _)| *name != "all") {
+            match GateName::SWITCHED.into_iter().find(|gate| gate.name() == name) {
+                Some(gate) => drop(rules.levels.insert(gate, machine_level(*level))),
+                None => {
+                    let known = GateName::SWITCHED.iter().map(|gate| gate.name());
+                    let hint = nearest(name, known)
+                        .map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
+                    self.error("evidence", format!("`evidence.{name}` names no gate.{hint}"));
+                }
+            }
+        }
+        rules
     }
 
     fn patterns(&mut self, file: &File) {
@@ -211,7 +262,7 @@ impl Resolver<'_> {
         let asked = match role {
             // Whoever enables the moderator has to say who it is, even where nobody is called.
             Role::Moderator => true,
-            Role::Builder | Role::Reviewer => self.kind == AgentKind::Live,
+            Role::Builder | Role::Reviewer | Role::Examiner => self.kind == AgentKind::Live,
         };
         let broken = &self.findings.broken;
         let missing: Vec<String> = keys
@@ -231,6 +282,10 @@ impl Resolver<'_> {
             Role::Moderator => format!(
                 "`enable_moderator` is true, but {missing} {are} missing. Set `moderator_provider` and \
                  `moderator_model`, or set `enable_moderator` to false."
+            ),
+            Role::Examiner => format!(
+                "{missing} {are} missing. Name both of the examiner's provider and model in `examiner`, or leave both out \
+                 for the reviewer's."
             ),
             Role::Builder | Role::Reviewer => format!(
                 "{missing} {are} missing. Name the {role}'s provider and model, such as \"{role}_provider\": \
@@ -264,13 +319,9 @@ impl Resolver<'_> {
 
     /// Warns of what is accepted and does nothing.
     fn without_effect(&mut self, file: &File) {
-        let examiner = !matches!(file.examiner, None | Some(Examiner::Switch(false)));
         let budget = !matches!(file.budget, None | Some(Limited::Off(_)));
         let sandbox = file.sandbox.is_some_and(super::file::Toggle::is_on);
-        let evidence = file.evidence.as_ref().is_some_and(|gates| !gates.is_empty());
-        for (key, on) in
-            [("examiner", examiner), ("budget", budget), ("sandbox", sandbox), ("evidence", evidence)]
-        {
+        for (key, on) in [("budget", budget), ("sandbox", sandbox)] {
             if on {
                 self.warn(key, format!("`{key}` has no effect yet in this version."));
             }
@@ -318,6 +369,14 @@ impl Resolver<'_> {
 /// Stands where a command would be, in a configuration that is not going to be used.
 fn no_command() -> CommandLine {
     CommandLine { argv: Vec::new(), env: Vec::new(), shell: false, text: String::new() }
+}
+
+fn machine_level(level: EvidenceLevel) -> Level {
+    match level {
+        EvidenceLevel::Off => Level::Off,
+        EvidenceLevel::On => Level::On,
+        EvidenceLevel::Budget => Level::Budget,
+    }
 }
 
 fn price(file: &PriceFile) -> Price {

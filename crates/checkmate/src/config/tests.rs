@@ -4,6 +4,8 @@ use checkmate_machine::effect;
 use jsonc_parser::ast;
 use serde_json::json;
 
+use checkmate_machine::spec::EvidenceRules;
+
 use super::*;
 
 const BASIC: &str = include_str!("tests/basic.json");
@@ -182,8 +184,12 @@ fn rules_beyond_the_shape_of_a_value() {
             r#""reviewer": {"patch_form": "diff"}"#,
             "f:1:2: `reviewer.patch_form` has no effect: only the builder writes patches.",
         ),
-        (r#""examiner": true"#, "f:1:2: `examiner` has no effect yet in this version."),
-        (r#""evidence": {"mutation": "on"}"#, "f:1:2: `evidence` has no effect yet in this version."),
+        (r#""examiner": true"#, ""),
+        (r#""evidence": {"mutation": "on"}"#, ""),
+        (
+            r#""evidence": {"mutations": "on"}"#,
+            "f:1:2: `evidence.mutations` names no gate. Did you mean `mutation`?",
+        ),
         (r#""sandbox": "on""#, "f:1:2: `sandbox` has no effect yet in this version."),
         (r#""budget": {"max_usd": 1.5}"#, "f:1:2: `budget` has no effect yet in this version."),
         (
@@ -381,6 +387,8 @@ fn defaults() {
             test_command: CommandLine::from_user("t").unwrap(),
             interactive: false,
             land: LandPolicy::Apply,
+            evidence: EvidenceRules::usual(),
+            examiner: false,
         }
     );
 }

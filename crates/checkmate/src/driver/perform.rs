@@ -7,6 +7,7 @@ use std::time::Duration;
 use checkmate_machine::command::CommandLine;
 use checkmate_machine::effect::{Action, Call, CheckKind, Landing, Layer};
 use checkmate_machine::event::{Answer, Failure, FailureKind};
+use checkmate_machine::evidence::Receipt;
 use checkmate_machine::ids::{TaskId, TreeId};
 use tokio::sync::{Mutex, mpsc};
 
@@ -45,6 +46,41 @@ pub(super) struct Performer {
     tree: Mutex<()>,
     /// One question at a time: there is one person.
     person: Mutex<()>,
+}
+
+/// A command with everything that it is to see.
+struct Wanted {
+    kind: CheckKind,
+    command: CommandLine,
+    tree: TreeId,
+    layers: Vec<Layer>,
+    vary: Option<u32>,
+    limit_s: Option<u64>,
+}
+
+/// Tells whether a check runs the test command, whose own report file counts.
+fn is_test_command(kind: CheckKind) -> bool {
+    match kind {
+        CheckKind::Baseline
+        | CheckKind::Tests
+        | CheckKind::Arbiter
+        | CheckKind::ArbiterBase
+        | CheckKind::Merged
+        | CheckKind::OldTests
+        | CheckKind::NewTests
+        | CheckKind::Reverted
+        | CheckKind::Repeat(_)
+        | CheckKind::RepeatBase(_)
+        | CheckKind::Mutant(_) => true,
+        CheckKind::BuilderRun
+        | CheckKind::Diagnostic
+        | CheckKind::Example
+        | CheckKind::Probe(_)
+        | CheckKind::ProbeAgain(_)
+        | CheckKind::ProbeBase(_)
+        | CheckKind::CompareBase
+        | CheckKind::Compare => false,
+    }
 }
 
 impl Performer {
@@ -102,8 +138,8 @@ impl Performer {
                 })
                 .await
             }
-            Action::Check { kind, command, tree, layers, vary } => {
-                self.check(kind, command, tree, layers, vary).await
+            Action::Check { kind, command, tree, layers, vary, limit_s } => {
+                self.check(Wanted { kind, command, tree, layers, vary, limit_s }).await
             }
             Action::Ask(question) => {
                 let _one_at_a_time = self.person.lock().await;
@@ -130,42 +166,36 @@ impl Performer {
         }
     }
 
-    async fn check(
-        &self,
-        kind: CheckKind,
-        command: CommandLine,
-        tree: TreeId,
-        layers: Vec<Layer>,
-        vary: Option<u32>,
-    ) -> Performed {
+    async fn check(&self, wanted: Wanted) -> Performed {
+        let Wanted { kind, command, tree, layers, vary, limit_s } = wanted;
         let _one_at_a_time = self.tree.lock().await;
         let (workspace, scratch, cancel) =
             (Arc::clone(&self.workspace), self.scratch.clone(), self.cancel.clone());
-        let limits = Limits::new(Duration::from_secs(self.shell.time_limit_s));
+        let limit = self.shell.time_limit_s.min(limit_s.unwrap_or(u64::MAX));
+        let limits = Limits::new(Duration::from_secs(limit));
         let keep_env = self.shell.keep_env.clone();
-        let report = match kind {
-            CheckKind::Baseline
-            | CheckKind::Tests
-            | CheckKind::Arbiter
-            | CheckKind::ArbiterBase
-            | CheckKind::Merged => self.shell.test_report.clone().map(PathBuf::from),
-            CheckKind::BuilderRun | CheckKind::Diagnostic => None,
-        };
+        let report =
+            is_test_command(kind).then(|| self.shell.test_report.clone()).flatten().map(PathBuf::from);
         let ran = blocking(move || {
-            let directory = workspace.restore(&tree, &layers).map_err(|error| error.to_string())?;
+            let seen = workspace.laid_over(&tree, &layers).map_err(|error| error.to_string())?;
+            let directory = workspace.restore(&seen, &[]).map_err(|error| error.to_string())?;
             std::fs::create_dir_all(&scratch)
                 .map_err(|error| format!("Checkmate could not make {}: {error}.", scratch.display()))?;
             let invocation = Invocation {
                 command: &command,
                 directory: &directory,
-                tree,
+                tree: tree.clone(),
                 scratch: &scratch,
                 limits,
                 keep_env: &keep_env,
                 report_file: report.as_deref(),
                 vary,
             };
-            Ok(process::run(&invocation, &cancel))
+            Ok(process::run(&invocation, &cancel).map(|receipt| Receipt {
+                saw: (seen != tree).then_some(seen),
+                seed: vary,
+                ..receipt
+            }))
         })
         .await;
         match ran {

@@ -67,13 +67,15 @@ pub(super) fn of(
 ) -> BTreeMap<OsString, OsString> {
     let mut environment: BTreeMap<OsString, OsString> =
         std::env::vars_os().filter(|(name, value)| is_inherited(name, value, keep)).collect();
-    let own: [(&str, OsString); 6] = [
+    let own: [(&str, OsString); 7] = [
         ("CI", "true".into()),
         ("NO_COLOR", "1".into()),
         ("TERM", "dumb".into()),
         ("PWD", directory.into()),
         ("PYTHONPYCACHEPREFIX", bytecode(room).into()),
         ("TMPDIR", temporary.into()),
+        // Two runs of the same tree say the same, unless something is varied on purpose.
+        ("PYTHONHASHSEED", "0".into()),
     ];
     environment.extend(own.map(|(name, value)| (name.into(), value)));
     environment.extend(command.env.iter().map(|(name, value)| (name.into(), value.into())));

@@ -106,6 +106,17 @@ fn ran(check: CheckKind, receipt: &Receipt) -> String {
         CheckKind::Arbiter => "with test",
         CheckKind::ArbiterBase => "old + test",
         CheckKind::Merged => "merged",
+        CheckKind::OldTests => "old tests",
+        CheckKind::NewTests => "on old",
+        CheckKind::Reverted => "taken back",
+        CheckKind::Repeat(_) => "again",
+        CheckKind::RepeatBase(_) => "old again",
+        CheckKind::Example => "examples",
+        CheckKind::Probe(_) | CheckKind::ProbeAgain(_) => "probe",
+        CheckKind::ProbeBase(_) => "old probe",
+        CheckKind::CompareBase => "old calls",
+        CheckKind::Compare => "calls",
+        CheckKind::Mutant(_) => "mutant",
     };
     let (good, said) = match receipt.signal() {
         Signal::Pass { .. } | Signal::Fail | Signal::Absent | Signal::Flaky

@@ -46,7 +46,9 @@ impl Workspace {
         notes.dedup();
         notes.extend(snapshot.notes);
         notes.extend(survey.notes);
-        Ok(Prepared { base: snapshot.tree, head, branch, files: survey.files, notes })
+        // Nobody who writes code for this run can know it beforehand.
+        let nonce = std::iter::repeat_with(fastrand::alphanumeric).take(24).collect();
+        Ok(Prepared { base: snapshot.tree, head, branch, files: survey.files, notes, nonce })
     }
 
     /// Takes the user's work tree as it is now. Ignored files are left out, except those that `include` names.

@@ -1,0 +1,109 @@
+//! The words of a goal.
+
+use std::collections::BTreeSet;
+
+/// Splits a goal into sentences; a full stop inside of a name or a number ends none.
+pub(super) fn sentences(goal: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let mut from = 0;
+    let bytes = goal.as_bytes();
+    for (at, c) in goal.char_indices() {
+        let ends = match c {
+            '.' | '!' | '?' | ';' => bytes.get(at + 1).is_none_or(u8::is_ascii_whitespace),
+            '\n' => bytes.get(at + 1) == Some(&b'\n'),
+            _ => false,
+        };
+        if ends {
+            sentences.push(goal[from..at].trim());
+            from = at + 1;
+        }
+    }
+    sentences.push(goal[from..].trim());
+    sentences.retain(|sentence| !sentence.is_empty());
+    sentences
+}
+
+/// Returns the words of a sentence in lower case, names and paths in one piece.
+pub(super) fn words(sentence: &str) -> Vec<String> {
+    sentence
+        .split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '/' | '\'')))
+        .map(|word| word.trim_matches(['.', '-', '\'']).to_lowercase())
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// Tells whether a sentence forbids rather than asks.
+pub(super) fn forbids(sentence: &str) -> bool {
+    let words = words(sentence);
+    let pairs = words.windows(2).any(|pair| {
+        matches!(
+            (pair[0].as_str(), pair[1].as_str()),
+            ("do" | "must" | "should" | "may" | "shall", "not") | ("leave" | "keep", _)
+        )
+    });
+    pairs || words.iter().any(|word| matches!(word.as_str(), "don't" | "never" | "without" | "cannot"))
+}
+
+/// Returns the names of code and files that a goal mentions: `snake_case`, `CamelCase`, `called()`, `a/path.py`, and
+/// whatever stands between backticks.
+pub fn identifiers(goal: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut quoted = false;
+    for part in goal.split_inclusive('`') {
+        let text = part.trim_end_matches('`');
+        let mut rest = text;
+        while let Some(start) = rest.find(|c: char| c.is_alphanumeric() || c == '_') {
+            rest = &rest[start..];
+            let end = rest
+                .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-')))
+                .unwrap_or(rest.len());
+            let word = rest[..end].trim_end_matches(['.', '-', '/']);
+            rest = &rest[end..];
+            if is_name(word) && (quoted || looks_like_code(word) || rest.starts_with('(')) {
+                found.insert(word.to_owned());
+                // `Cache.get` names `get` as well.
+                found.extend(
+                    word.rsplit_once('.').map(|(_, last)| last.to_owned()).filter(|last| is_name(last)),
+                );
+            }
+        }
+        quoted = !quoted && part.ends_with('`');
+    }
+    found
+}
+
+fn is_name(word: &str) -> bool {
+    word.len() > 1 && word.chars().any(char::is_alphabetic)
+}
+
+fn looks_like_code(word: &str) -> bool {
+    let inner = |c: char| word.trim_matches(c).contains(c);
+    let humps = word.chars().zip(word.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+    let file = word.rsplit_once('.').is_some_and(|(stem, ending)| {
+        stem.len() > 1 && (1..=4).contains(&ending.len()) && ending.chars().all(char::is_alphanumeric)
+    });
+    inner('_') || humps || inner('/') || file
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_from_words() {
+        let of = |goal: &str| identifiers(goal).into_iter().collect::<Vec<_>>().join(" ");
+        assert_eq!(of("Fix merge() so that touching spans merge."), "merge");
+        assert_eq!(of("Two tests fail: test_touching and test_nested."), "test_nested test_touching");
+        assert_eq!(
+            of("Remove `old` and Cache.evict(), see README.md."),
+            "Cache.evict README.md evict md old"
+        );
+        assert_eq!(of("Add a test that fails without the fix."), "");
+    }
+
+    #[test]
+    fn a_full_stop_in_a_name_ends_no_sentence() {
+        assert_eq!(sentences("Change a.py. Do not touch b.py!"), ["Change a.py", "Do not touch b.py"]);
+        assert!(forbids("Do not change the tests") && !forbids("Change the tests"));
+    }
+}

@@ -1,0 +1,45 @@
+//! The checker was asked, and nothing that it found stands.
+
+use super::{Case, Gate, GateName, ReviewState};
+use crate::finding::{Status, Weight};
+
+pub(super) fn review(case: &Case<'_>) -> Gate {
+    let (passed, message) = match case.review {
+        ReviewState::Missing => (false, "The reviewer has not seen this candidate."),
+        ReviewState::Done => (true, "The reviewer has seen this candidate and its evidence."),
+        ReviewState::SkippedByConfiguration => (true, "Review skipped by configuration."),
+        ReviewState::Moderated => (true, "The moderator settled the open findings as matters of taste."),
+    };
+    Gate::new(GateName::Review, passed, message.into())
+}
+
+pub(super) fn findings(case: &Case<'_>) -> Gate {
+    let gate = |passed, message| Gate::new(GateName::Findings, passed, message);
+    let confirmed: Vec<&str> = case
+        .findings
+        .iter()
+        .filter(|finding| matches!(finding.status, Status::Confirmed { .. }))
+        .map(|finding| finding.id.as_str())
+        .collect();
+    if !confirmed.is_empty() {
+        return gate(false, format!("A test confirms: {}.", confirmed.join(", ")));
+    }
+    let standing: Vec<String> = case
+        .findings
+        .iter()
+        .filter(|finding| match finding.weight(case.policy.strictness) {
+            Weight::Blocks | Weight::Objection => true,
+            Weight::Suggestion => false,
+        })
+        .map(|finding| format!("{}: {}", finding.id, finding.issue.description))
+        .collect();
+    match (standing.is_empty(), case.review) {
+        (true, _) => gate(true, "No finding stands.".into()),
+        (false, ReviewState::Moderated) => {
+            gate(true, format!("Settled by the moderator: {}.", standing.join("; ")))
+        }
+        (false, ReviewState::Missing | ReviewState::Done | ReviewState::SkippedByConfiguration) => {
+            gate(false, format!("Open: {}.", standing.join("; ")))
+        }
+    }
+}

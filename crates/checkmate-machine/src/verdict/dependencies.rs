@@ -1,0 +1,37 @@
+//! What a project depends on, and what runs when it is installed, changes only on request.
+
+use super::evidence::{Evidence, Opinion, listed};
+use crate::facts::{FileRole, Section};
+use crate::task::Permission;
+
+pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
+    let mut touched = Vec::new();
+    for file in &evidence.inspection.files {
+        let entries = file.entries.iter().filter(|entry| match entry.section {
+            Section::Dependency | Section::InstallScript => true,
+            Section::TestScript | Section::TestConfig | Section::Build | Section::Description => false,
+        });
+        for entry in entries {
+            if !evidence.permits.allow(Permission::Deps, [file.path.as_str(), entry.name.as_str()]) {
+                touched.push(format!("`{}` in `{}`", entry.name, file.path));
+            }
+        }
+    }
+    // A lock file follows a manifest whose change is permitted; by itself it changes what is installed.
+    let manifest_changed = evidence.inspection.files.iter().any(|file| file.role == FileRole::Manifest);
+    for file in evidence.inspection.files.iter().filter(|file| file.role == FileRole::Lock) {
+        let permitted = evidence.permits.has(Permission::Deps)
+            || (manifest_changed && evidence.permits.has(Permission::Config));
+        if !permitted {
+            touched.push(format!("`{}`", file.path));
+        }
+    }
+    if touched.is_empty() {
+        return Opinion::Passed("Dependencies and install scripts are as they were.".into());
+    }
+    Opinion::Blocked(format!(
+        "The change touches what the project depends on or runs when it is installed: {}. Do without; if the task needs \
+         it, the goal has to name the dependency, or the task file has to permit `deps`.",
+        listed(touched.iter().map(String::as_str))
+    ))
+}

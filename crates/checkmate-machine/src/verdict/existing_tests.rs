@@ -1,0 +1,180 @@
+//! Existing tests stay: not deleted, skipped, weakened, shadowed or made unreachable.
+
+use std::collections::BTreeMap;
+
+use super::GateName;
+use super::evidence::{Evidence, Opinion, listed};
+use crate::facts::{FileFacts, FileRole, Reading, SpotKind, Strength, TestFunction};
+use crate::task::Permission;
+
+pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
+    let mut wrong = Vec::new();
+    for file in &evidence.inspection.files {
+        for test in &file.tests_before {
+            wrong.extend(complaint(evidence, file, test));
+        }
+        wrong.extend(unread(evidence, file));
+        wrong.extend(steered(evidence, file));
+    }
+    if !wrong.is_empty() {
+        return Opinion::Blocked(format!(
+            "{} Put that back as it was, and add tests of your own beside it. If the goal and an existing test \
+             contradict each other, say so in `conflict`.",
+            wrong.join(" ")
+        ));
+    }
+    let skipped: Vec<String> = evidence
+        .fresh_tests()
+        .into_iter()
+        .filter_map(|(file, test)| {
+            Some(format!("`{}` in {} ({})", test.name, file.path, test.skipped.as_ref()?))
+        })
+        .collect();
+    if skipped.is_empty() {
+        return Opinion::Passed("No existing test was deleted, skipped, weakened or shadowed.".into());
+    }
+    let text = format!(
+        "The change adds tests that do not run: {}. Let them run, or say why they cannot.",
+        listed(skipped.iter().map(String::as_str))
+    );
+    Opinion::Objected(vec![evidence.objection(GateName::ExistingTests, &skipped.join(" "), text)])
+}
+
+/// Says what happened to a test that was there before.
+fn complaint(evidence: &Evidence<'_>, file: &FileFacts, test: &TestFunction) -> Option<String> {
+    let mut names = vec![test.name.as_str(), file.path.as_str()];
+    names.extend(test.mentions.iter().map(String::as_str));
+    let permitted = |permission| evidence.permits.allow(permission, names.iter().copied());
+    // Of several with this name the last one is the one that runs.
+    let here = file.tests_after.iter().rfind(|after| after.name == test.name);
+    let elsewhere = || {
+        let others = evidence.inspection.files.iter().filter(|other| other.path != file.path);
+        others
+            .flat_map(|other| &other.tests_after)
+            .find(|after| after.name == test.name || after.body == test.body)
+    };
+    let renamed = || file.tests_after.iter().find(|after| after.body == test.body);
+    let Some(after) = here.or_else(renamed).or_else(elsewhere) else {
+        let gone = format!("The test `{}` of {} is gone.", test.name, file.path);
+        return (!permitted(Permission::DeleteTests)).then_some(gone);
+    };
+    let twice = file.tests_after.iter().filter(|other| other.name == test.name && other.shadowed).count();
+    let before = file.tests_before.iter().filter(|other| other.name == test.name && other.shadowed).count();
+    if twice > before && !permitted(Permission::ChangeTests) {
+        return Some(format!(
+            "The test `{}` of {} is replaced by another of the same name, so it never runs.",
+            test.name, file.path
+        ));
+    }
+    if let (Some(marker), None) = (&after.skipped, &test.skipped) {
+        let skipped = format!("The test `{}` of {} does not run any more ({marker}).", test.name, file.path);
+        return (!permitted(Permission::ChangeTests)).then_some(skipped);
+    }
+    if after.body == test.body || permitted(Permission::ChangeTests) {
+        return None;
+    }
+    let lost = lost_assertions(test, after);
+    (!lost.is_empty()).then(|| {
+        format!(
+            "The test `{}` of {} does not check any more: {}.",
+            test.name,
+            file.path,
+            listed(lost.iter().map(|text| &**text))
+        )
+    })
+}
+
+/// Returns the assertions that could be noticed before and cannot be now, a repeated one as often as it is gone.
+fn lost_assertions<'a>(before: &'a TestFunction, after: &TestFunction) -> Vec<&'a str> {
+    let mut left: BTreeMap<&str, u32> = BTreeMap::new();
+    for assertion in after.assertions.iter().filter(|assertion| assertion.lost.is_none()) {
+        *left.entry(assertion.text.as_str()).or_default() += 1;
+    }
+    let telling = before
+        .assertions
+        .iter()
+        .filter(|assertion| assertion.lost.is_none() && assertion.strength != Strength::Trivial);
+    telling
+        .filter(|assertion| match left.get_mut(assertion.text.as_str()) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                false
+            }
+            Some(_) | None => true,
+        })
+        .map(|assertion| assertion.text.as_str())
+        .collect()
+}
+
+/// Complains of lines that are gone from a test file that no grammar reads: whether it got weaker cannot be known.
+fn unread(evidence: &Evidence<'_>, file: &FileFacts) -> Option<String> {
+    if file.role != FileRole::Test || file.reading == Reading::Tree {
+        return None;
+    }
+    if evidence.permits.allow(Permission::ChangeTests, [file.path.as_str()]) {
+        return None;
+    }
+    let change = evidence.candidate.changes.iter().find(|change| change.path == file.path)?;
+    if change.old_mode == "000000" {
+        return None;
+    }
+    if change.new_mode == "000000" {
+        return Some(format!("The test file {} is gone.", file.path));
+    }
+    let removed = removed_lines(&evidence.candidate.diff, &file.path);
+    (!removed.is_empty()).then(|| {
+        format!(
+            "Lines of the test file {} are gone or changed: {}.",
+            file.path,
+            listed(removed.iter().copied())
+        )
+    })
+}
+
+/// Returns the lines that a diff takes out of a file, without empty ones and comments.
+fn removed_lines<'a>(diff: &'a str, path: &str) -> Vec<&'a str> {
+    let head = format!("--- a/{path}");
+    diff.lines()
+        .skip_while(|line| *line != head)
+        .skip(1)
+        .take_while(|line| !line.starts_with("diff --git "))
+        .filter_map(|line| line.strip_prefix('-'))
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("//"))
+        .collect()
+}
+
+/// Complains of what decides in a test file which tests run, or what an assertion means.
+fn steered(evidence: &Evidence<'_>, file: &FileFacts) -> Vec<String> {
+    let tests = matches!(file.role, FileRole::Test | FileRole::TestSupport | FileRole::TestConfig);
+    let permitted = evidence.permits.allow(Permission::ChangeTests, [file.path.as_str()])
+        && evidence.permits.has(Permission::Config);
+    if permitted {
+        return Vec::new();
+    }
+    let told = |kind: SpotKind| match kind {
+        SpotKind::FrameworkPatch => Some("changes what a test framework or an assertion does"),
+        SpotKind::CollectionHook if tests => Some("decides which tests run"),
+        SpotKind::Exit if tests => Some("ends the process of the test runner"),
+        SpotKind::ExitHook if tests => Some("runs behind the test runner's back"),
+        SpotKind::AlwaysEqual if tests => Some("makes every comparison true"),
+        SpotKind::CollectionHook
+        | SpotKind::Exit
+        | SpotKind::ExitHook
+        | SpotKind::AlwaysEqual
+        | SpotKind::TestProbe
+        | SpotKind::TreeWrite
+        | SpotKind::Sleep
+        | SpotKind::Chance
+        | SpotKind::SharedLiteral
+        | SpotKind::Swallow
+        | SpotKind::Silencer => None,
+    };
+    file.spots
+        .iter()
+        .filter_map(|spot| {
+            Some(format!("`{}` in {}:{} {}.", spot.text, file.path, spot.line, told(spot.kind)?))
+        })
+        .take(5)
+        .collect()
+}

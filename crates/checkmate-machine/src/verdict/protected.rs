@@ -1,0 +1,59 @@
+//! Whoever is judged leaves the scales alone: configuration of tests, build and continuous integration, and whatever
+//! changes what programs do in general.
+
+use super::evidence::{Evidence, Opinion, listed};
+use crate::facts::{FileRole, Section, SpotKind};
+use crate::task::Permission;
+
+pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
+    let mut touched = Vec::new();
+    for file in &evidence.inspection.files {
+        let whole = match file.role {
+            FileRole::TestConfig | FileRole::BuildConfig | FileRole::Ci | FileRole::Environment => true,
+            // What git ignores does not matter here: the whole tree is judged, ignored or not.
+            FileRole::Git => !file.path.ends_with(".gitignore"),
+            FileRole::Manifest
+            | FileRole::Test
+            | FileRole::TestSupport
+            | FileRole::Code
+            | FileRole::Docs
+            | FileRole::Lock
+            | FileRole::Other => false,
+        };
+        if whole && !evidence.permits.allow(Permission::Config, [file.path.as_str()]) {
+            touched.push(format!("`{}`", file.path));
+        }
+        let entries = file.entries.iter().filter(|entry| match entry.section {
+            Section::TestScript | Section::TestConfig | Section::Build => true,
+            Section::Dependency | Section::InstallScript | Section::Description => false,
+        });
+        for entry in entries.filter(|_| file.role == FileRole::Manifest) {
+            if !evidence.permits.allow(Permission::Config, [file.path.as_str(), entry.name.as_str()]) {
+                touched.push(format!("`{}` in `{}`", entry.name, file.path));
+            }
+        }
+    }
+    let writes: Vec<String> = evidence
+        .inspection
+        .files
+        .iter()
+        .filter(|file| matches!(file.role, FileRole::Test | FileRole::TestSupport | FileRole::TestConfig))
+        .flat_map(|file| file.spots.iter().map(move |spot| (file, spot)))
+        .filter(|(_, spot)| spot.kind == SpotKind::TreeWrite)
+        .map(|(file, spot)| format!("`{}` in {}:{}", spot.text, file.path, spot.line))
+        .collect();
+    if !writes.is_empty() {
+        return Opinion::Blocked(format!(
+            "A test writes where the repository or its tools are kept: {}. Let tests write to temporary folders only.",
+            listed(writes.iter().map(String::as_str))
+        ));
+    }
+    if touched.is_empty() {
+        return Opinion::Passed("Configuration of tests, build and environment is as it was.".into());
+    }
+    Opinion::Blocked(format!(
+        "The change touches what decides how tests run, how the project is built, or what its tools do: {}. Take that \
+         back; if the task needs it, the goal has to name the file, or the task file has to permit `config`.",
+        listed(touched.iter().map(String::as_str))
+    ))
+}

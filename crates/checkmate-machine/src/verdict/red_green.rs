@@ -1,0 +1,177 @@
+//! A new behaviour shows in a test that is red without it: on the old code, or where names are new, on stubs of them.
+
+use super::GateName;
+use super::evidence::{Evidence, Opinion, Reddened, Want, listed, reddened};
+use crate::effect::CheckKind;
+use crate::spec::TaskKind;
+use crate::task::identifiers;
+
+pub(super) fn wants(evidence: &Evidence<'_>) -> Vec<Want> {
+    if !applies(evidence) || !turned_green(evidence).is_empty() {
+        return Vec::new();
+    }
+    next(evidence).map(|kind| want(evidence, kind)).into_iter().collect()
+}
+
+pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
+    if !applies(evidence) {
+        return Opinion::Absent("The task asks for no new behaviour.".into());
+    }
+    let turned = turned_green(evidence);
+    if !turned.is_empty() {
+        return given(evidence, &turned);
+    }
+    if evidence.task.given_red {
+        return Opinion::Blocked(
+            "The task says that failing tests are there already, but none of them turned green.".into(),
+        );
+    }
+    if let Some(kind) = next(evidence) {
+        return Opinion::Pending(format!("It needs {}.", name(kind)));
+    }
+    let runs: Vec<(CheckKind, Reddened)> = [CheckKind::NewTests, CheckKind::Reverted]
+        .into_iter()
+        .filter_map(|kind| Some((kind, reddened(evidence.receipt(kind)?, evidence.baseline))))
+        .collect();
+    let by_test = runs.iter().find_map(|(kind, run)| match run {
+        Reddened::ByTest(names) => Some((*kind, names)),
+        Reddened::ByLoading | Reddened::Not | Reddened::Unknown(_) => None,
+    });
+    if let Some((kind, names)) = by_test {
+        let on = if kind == CheckKind::Reverted {
+            "with the changed functions taken back"
+        } else {
+            "on the old code"
+        };
+        let names =
+            if names.is_empty() { "a test".to_owned() } else { listed(names.iter().map(String::as_str)) };
+        return Opinion::Passed(format!("Red {on}, green on the change: {names}."));
+    }
+    if let Some((_, Reddened::Unknown(reason))) =
+        runs.iter().find(|(_, run)| matches!(run, Reddened::Unknown(_)))
+    {
+        return Opinion::Blocked(format!(
+            "Whether a test is red without the change could not be seen. {reason}"
+        ));
+    }
+    let loading = runs.iter().any(|(_, run)| *run == Reddened::ByLoading);
+    let green = runs.iter().any(|(_, run)| *run == Reddened::Not);
+    match (loading, green) {
+        (true, false) => Opinion::Passed(
+            "The new tests do not even load without the change; no test failed by itself.".into(),
+        ),
+        (true, true) => object(
+            evidence,
+            "The new tests miss nothing but a name on the old code: with empty functions of that name they pass. Assert \
+             what the functions return or do.",
+        ),
+        (false, _) => {
+            let text = if runs.is_empty() {
+                "The change adds or changes no test that runs. Add one that fails without the change and passes with it."
+            } else {
+                "No new or changed test fails without the change: they all pass on the old code as well, or do not run. \
+                 Add one that fails without the change and passes with it."
+            };
+            object(evidence, text)
+        }
+    }
+}
+
+fn applies(evidence: &Evidence<'_>) -> bool {
+    match evidence.kind.kind {
+        Some(TaskKind::Feature | TaskKind::Bugfix) | None => true,
+        Some(TaskKind::Refactor | TaskKind::Docs | TaskKind::Tests | TaskKind::Chore) => false,
+    }
+}
+
+/// A task that says of itself what it is leaves no way out; where only the goal's words hint at it, a reason is heard.
+fn object(evidence: &Evidence<'_>, text: &str) -> Opinion {
+    if evidence.kind.kind.is_some() {
+        return Opinion::Blocked(text.into());
+    }
+    Opinion::Objected(vec![evidence.objection(GateName::RedGreen, "no red test", text.into())])
+}
+
+/// Returns the next run that could show a red test; nothing more is run once one showed it.
+fn next(evidence: &Evidence<'_>) -> Option<CheckKind> {
+    let inspection = evidence.inspection;
+    let (tests, code) = (!inspection.new_tests.is_empty(), !inspection.reverted.is_empty());
+    // A new name is missing on the old code whatever a test asserts; a stub of it tells more.
+    let first = if code && (!inspection.added_symbols.is_empty() || !tests) {
+        CheckKind::Reverted
+    } else if tests {
+        CheckKind::NewTests
+    } else {
+        return None;
+    };
+    let second = match first {
+        CheckKind::Reverted if tests => Some(CheckKind::NewTests),
+        CheckKind::NewTests if code => Some(CheckKind::Reverted),
+        _ => None,
+    };
+    let Some(receipt) = evidence.receipt(first) else { return Some(first) };
+    let again = match (first, reddened(receipt, evidence.baseline)) {
+        (_, Reddened::ByTest(_)) => false,
+        // With old bodies and stubs nothing was red; the old code may show what they cannot take back.
+        (CheckKind::Reverted, Reddened::Not) | (_, Reddened::ByLoading | Reddened::Unknown(_)) => true,
+        (_, Reddened::Not) => false,
+    };
+    second.filter(|kind| again && evidence.receipt(*kind).is_none())
+}
+
+fn want(evidence: &Evidence<'_>, kind: CheckKind) -> Want {
+    let want = if kind == CheckKind::Reverted {
+        evidence.want_tests(kind, &evidence.candidate.tree, &evidence.inspection.reverted)
+    } else {
+        evidence.want_tests(kind, evidence.base, &evidence.inspection.new_tests)
+    };
+    Want { limit_s: Some(evidence.generous_s()), ..want }
+}
+
+fn name(kind: CheckKind) -> &'static str {
+    if kind == CheckKind::Reverted {
+        "a run with the changed functions taken back"
+    } else {
+        "a run of the new tests on the old code"
+    }
+}
+
+/// Returns the tests that were red before and are green now, as their old sources have them.
+fn turned_green<'a>(evidence: &Evidence<'a>) -> Vec<&'a str> {
+    let Some(before) = evidence.baseline.and_then(|baseline| baseline.report.as_ref()) else {
+        return Vec::new();
+    };
+    let Some(after) = judged(evidence) else { return Vec::new() };
+    before.failing.iter().filter(|name| !after.contains(name)).map(String::as_str).collect()
+}
+
+/// Returns what fails now among the old tests.
+fn judged<'a>(evidence: &Evidence<'a>) -> Option<&'a [String]> {
+    let receipt = if evidence.inspection.old_tests.is_empty() {
+        evidence.tests
+    } else {
+        evidence.receipt(CheckKind::OldTests)
+    };
+    Some(&receipt?.report.as_ref()?.failing)
+}
+
+/// Judges tests that the task brought along: those that the goal names have to be green, all of them.
+fn given(evidence: &Evidence<'_>, turned: &[&str]) -> Opinion {
+    let failing = judged(evidence).unwrap_or_default();
+    let named = identifiers(&evidence.task.goal);
+    let meant = |name: &&String| {
+        named.iter().any(|word| word.to_lowercase().contains("test") && name.contains(word.as_str()))
+    };
+    let missed: Vec<&str> = failing.iter().filter(meant).map(String::as_str).collect();
+    if !missed.is_empty() {
+        return Opinion::Blocked(format!("The goal names tests that still fail: {}.", listed(missed)));
+    }
+    if evidence.task.given_red && !failing.is_empty() {
+        let text = format!(
+            "Tests that failed before the change still fail: {}. Make them pass, or say why they do not belong to the goal.",
+            listed(failing.iter().map(String::as_str))
+        );
+        return Opinion::Objected(vec![evidence.objection(GateName::RedGreen, &failing.join(" "), text)]);
+    }
+    Opinion::Passed(format!("Red before the change, green now: {}.", listed(turned.iter().copied())))
+}
