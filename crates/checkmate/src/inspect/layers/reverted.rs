@@ -135,7 +135,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 /// Returns deleted items and imports of the old side that the restored texts mention.
 fn lost(before: &Source, after: &Source, edits: &[Edit]) -> String {
     let mut names: BTreeSet<&str> = edits.iter().flat_map(|(_, text)| words(text)).collect();
-    let kept: BTreeSet<String> = items(after).into_iter().map(|item| item.name).collect();
+    let kept: Vec<String> = items(after).into_iter().map(|item| item.name).collect();
+    let kept: BTreeSet<&str> = kept.iter().filter(|name| !name.contains('.')).flat_map(|name| words(name)).collect();
     let lone = |item: &Item<'_>| match before.language {
         Language::Java => false,
         // Other items of Go have their keyword outside of them.
@@ -143,11 +144,11 @@ fn lost(before: &Source, after: &Source, edits: &[Edit]) -> String {
         Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Rust => true,
     };
     let mut gone: Vec<Item<'_>> = items(before);
-    gone.retain(|item| !item.name.contains('.') && !kept.contains(&item.name) && lone(item));
+    gone.retain(|item| !item.name.contains('.') && words(&item.name).all(|word| !kept.contains(word)) && lone(item));
     let mut lost = String::new();
     // What comes back may need more of what is gone.
     for _ in 0..8 {
-        let (wanted, rest) = gone.into_iter().partition(|item| names.contains(item.name.as_str()));
+        let (wanted, rest) = gone.into_iter().partition(|item| words(&item.name).any(|word| names.contains(word)));
         gone = rest;
         if Vec::is_empty(&wanted) {
             break;

@@ -90,7 +90,37 @@ fn python_functions_are_taken_back() {
     let after = "LIMIT = 4\nNEW = 1\n\ndef f(a, b=None):\n    return a + LIMIT\n\ndef g():\n    \"\"\"Text.\"\"\"\n    \
                  yield 1\n\nclass C:\n    def m(self, x):\n        # Why.\n        return x\n\n    @property\n    \
                  def n(self): return 2\n\nclass D:\n    def __init__(self):\n        self.a = 1\n\n    def __len__(self):\n        return self.a\n";
-    insta::assert_snapshot!(taken_back("a.py", before, after), @"");
+    insta::assert_snapshot!(taken_back("a.py", before, after), @r#"
+    LIMIT = 3
+    NEW = 1
+
+    def f(a, b=[]):
+        return _gone(a)
+
+    def g():
+        return
+        yield
+
+    class C:
+        def m(self, x): return 1
+
+        @property
+        def n(self):
+            return None
+
+    class D:
+        def __init__(self):
+            self.a = 1
+
+        def __len__(self):
+            return 0
+
+
+    def _gone(a):
+        return sub('a', '', a)
+
+    from re import sub
+    "#);
 }
 
 #[test]
@@ -99,7 +129,19 @@ fn javascript_functions_are_taken_back() {
     let after = "export function f(a) { return a; }\nconst g = (a, b) => { return b; };\n\
                  export const h = async () => 1;\nclass D {\n  constructor() { this.a = 1; }\n  get a() { return 1; }\n}\n\
                  exports.i = function (x) {\n  return x;\n};\n";
-    insta::assert_snapshot!(taken_back("a.js", before, after), @"");
+    insta::assert_snapshot!(taken_back("a.js", before, after), @r#"
+    export function f(a) { return half(a); }
+    const g = (a, b) => { return (a); };
+    export const h = async () => undefined;
+    class D {
+      constructor() { this.a = 1; }
+      get a() { return undefined; }
+    }
+    exports.i = function (x) { return undefined; };
+
+
+    const half = (a) => a / 2
+    "#);
 }
 
 #[test]
@@ -107,10 +149,44 @@ fn rust_go_and_java_functions_are_taken_back() {
     let before = "fn a(x: u8) -> u8 { x }\nfn b(x: u8) -> u8 { x }\n";
     let after = "fn a(x: u8) -> u8 { x + 1 }\nfn b(x: u16) -> Result<(u8, Option<X>), E> { x }\npub fn c() { a(1); }\n\
                  struct S;\nimpl S {\n    fn d(&self) -> &str { \"d\" }\n    fn e() -> Self { S }\n}\n";
-    insta::assert_snapshot!(taken_back("a.rs", before, after), @"");
+    insta::assert_snapshot!(taken_back("a.rs", before, after), @r#"
+    fn a(x: u8) -> u8 { x }
+    fn b(x: u16) -> Result<(u8, Option<X>), E> { Ok((0, None)) }
+    pub fn c() {}
+    struct S;
+    impl S {
+        fn d(&self) -> &str { "" }
+        fn e() -> Self { unimplemented!("not written yet") }
+    }
+    "#);
     let go = "package p\n\nfunc A() (int, error) {\n\treturn 1, nil\n}\n\nfunc B() *X { return nil }\n\n\
               func C() (n int) { return 1 }\n\nfunc D() { A() }\n";
-    insta::assert_snapshot!(taken_back("a.go", "package p\n", go), @"");
+    insta::assert_snapshot!(taken_back("a.go", "package p\n", go), @r#"
+    package p
+
+    func A() (int, error) {
+    	var zero0 int
+    	var zero1 error
+    	return zero0, zero1
+    }
+
+    func B() *X {
+    	var zero *X
+    	return zero
+    }
+
+    func C() (n int) { return }
+
+    func D() {}
+    "#);
     let java = "class A {\n  A() { b(); }\n  int b() { return 1; }\n  void c() { b(); }\n  <T> T d() { return e; }\n  boolean f() { return true; }\n}\n";
-    insta::assert_snapshot!(taken_back("A.java", "class A {\n}\n", java), @"");
+    insta::assert_snapshot!(taken_back("A.java", "class A {\n}\n", java), @r#"
+    class A {
+      A() { b(); }
+      int b() { return 0; }
+      void c() {}
+      <T> T d() { return null; }
+      boolean f() { return false; }
+    }
+    "#);
 }
