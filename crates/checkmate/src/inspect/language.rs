@@ -100,23 +100,40 @@ pub(crate) fn descend(node: Node<'_>) -> Vec<Node<'_>> {
     found
 }
 
-/// Returns the code of a file without comments, documentation strings and blank space, as the texts of its leaves.
-pub(crate) fn tokens(source: &Source, node: Node<'_>) -> Vec<String> {
-    let mut tokens = Vec::new();
-    let mut open = vec![node];
-    while let Some(next) = open.pop() {
+/// A piece of code that has no parts: a name, a sign, a literal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Leaf<'t> {
+    /// Its first byte.
+    pub(crate) start: usize,
+    /// Its source.
+    pub(crate) text: &'t str,
+    /// How many blocks it lies in, counted from the node that was asked for.
+    pub(crate) depth: u32,
+}
+
+/// Returns the code of a node without comments, documentation strings and blank space, as its leaves.
+pub(crate) fn leaves<'t>(source: &'t Source, node: Node<'t>) -> Vec<Leaf<'t>> {
+    let mut leaves = Vec::new();
+    let mut open = vec![(node, 0)];
+    while let Some((next, depth)) = open.pop() {
         if next.kind().contains("comment") || is_documentation(source.language, next) {
             continue;
         }
         let mut cursor = next.walk();
         let below: Vec<Node<'_>> = next.children(&mut cursor).collect();
         if below.is_empty() || next.kind().contains("string") {
-            tokens.push(source.of(next).to_owned());
+            leaves.push(Leaf { start: next.start_byte(), text: source.of(next), depth });
         } else {
-            open.extend(below.into_iter().rev());
+            let depth = depth + u32::from(next.kind() == "block");
+            open.extend(below.into_iter().rev().map(|below| (below, depth)));
         }
     }
-    tokens
+    leaves
+}
+
+/// Returns the code of a file without comments, documentation strings and blank space, as the texts of its leaves.
+pub(crate) fn tokens(source: &Source, node: Node<'_>) -> Vec<String> {
+    leaves(source, node).into_iter().map(|leaf| leaf.text.to_owned()).collect()
 }
 
 /// Tells whether a node is a string that stands alone as a statement, as Python's documentation does.
@@ -137,9 +154,7 @@ pub(crate) fn differs(before: Option<&Source>, after: Option<&Source>) -> bool {
     }
 }
 
-/// Returns the tokens of a file with the kinds of the nodes that hold them, so that moved blocks differ too.
-fn shape(source: &Source) -> Vec<String> {
-    let blocks = descend(source.root()).into_iter().filter(|node| node.kind() == "block");
-    let depth = blocks.map(|block| tokens(source, block).len().to_string());
-    tokens(source, source.root()).into_iter().chain(depth).collect()
+/// Returns the tokens of a file with the number of blocks that hold each, so that moved blocks differ too.
+fn shape(source: &Source) -> Vec<(&str, u32)> {
+    leaves(source, source.root()).into_iter().map(|leaf| (leaf.text, leaf.depth)).collect()
 }
