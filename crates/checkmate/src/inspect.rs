@@ -6,6 +6,7 @@
 //! | file | question |
 //! |---|---|
 //! | `language` | which grammar reads a file, and how its trees are walked |
+//! | `outline` | what lies in what, in a tree |
 //! | `roles` | what is a file for |
 //! | `tests` | which tests are in it, and what do they assert |
 //! | `spots` | which telling places does the change add |
@@ -21,6 +22,7 @@ mod language;
 mod layers;
 mod manifests;
 mod mutants;
+mod outline;
 mod roles;
 mod spots;
 mod tests;

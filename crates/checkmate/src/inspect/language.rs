@@ -74,9 +74,23 @@ impl Source {
 
     /// Returns the source of a node on one line, at most 200 characters.
     pub(crate) fn line(&self, node: Node<'_>) -> String {
-        let text = self.of(node).split_whitespace().collect::<Vec<_>>().join(" ");
-        text.chars().take(200).collect()
+        one_line(self.of(node))
     }
+}
+
+/// Returns a text on one line, at most 200 characters. Does not read on behind them.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace().take(200) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().take(200));
+        if line.len() > 800 {
+            break;
+        }
+    }
+    line.chars().take(200).collect()
 }
 
 /// Returns the line of a node, from 1.

@@ -1,16 +1,176 @@
 //! Telling places that a change adds.
+//!
+//! `places` holds what all languages share; every language with a grammar adds its own. A file without a tree is read
+//! by its lines.
 
-use checkmate_machine::facts::{FileRole, Spot};
+mod go;
+mod java;
+mod javascript;
+mod lines;
+mod literals;
+mod python;
+mod rust;
+mod words;
 
+use std::collections::BTreeMap;
+
+use checkmate_machine::facts::{FileRole, Spot, SpotKind};
+
+use super::language::{Language, line_of, one_line};
+use super::outline::{Outline, compact};
 use super::{Source, Wish};
+
+/// At most so many spots of a file are told.
+const MOST: usize = 200;
 
 /// Returns the telling places of the new side that the old side does not have.
 pub(super) fn added(
-    _wish: &Wish<'_>,
-    _path: &str,
-    _role: FileRole,
-    _before: Option<&Source>,
-    _after: Option<&Source>,
+    wish: &Wish<'_>,
+    path: &str,
+    role: FileRole,
+    before: Option<&Source>,
+    after: Option<&Source>,
 ) -> Vec<Spot> {
-    Vec::new()
+    if matches!(role, FileRole::Docs | FileRole::Lock) {
+        return Vec::new();
+    }
+    let old = match before {
+        Some(source) => of_tree(role, source),
+        None => wish.before.text(path).map(|text| lines::of(path, role, &text)).unwrap_or_default(),
+    };
+    let mut new = match after {
+        Some(source) => of_tree(role, source),
+        None => wish.after.text(path).map(|text| lines::of(path, role, &text)).unwrap_or_default(),
+    };
+    if let Some(source) = after.filter(|_| role == FileRole::Code) {
+        new.extend(literals::shared(wish, source, before));
+    }
+    let mut known: BTreeMap<(SpotKind, String), usize> = BTreeMap::new();
+    for spot in old {
+        *known.entry((spot.kind, compact(&spot.text))).or_insert(0) += 1;
+    }
+    new.retain(|spot| match known.get_mut(&(spot.kind, compact(&spot.text))) {
+        Some(times) if *times > 0 => {
+            *times -= 1;
+            false
+        }
+        Some(_) | None => true,
+    });
+    new.sort_by_key(|spot| (spot.line, spot.kind));
+    new.dedup_by(|one, other| one.kind == other.kind && one.line == other.line && one.text == other.text);
+    new.truncate(MOST);
+    new
+}
+
+fn of_tree(role: FileRole, source: &Source) -> Vec<Spot> {
+    let outline = Outline::new(source);
+    let mut places = Places::new(role, &outline);
+    for at in outline.all() {
+        match source.language {
+            Language::Python => python::look(&mut places, at),
+            Language::JavaScript | Language::TypeScript | Language::Tsx => javascript::look(&mut places, at),
+            Language::Rust => rust::look(&mut places, at),
+            Language::Go => go::look(&mut places, at),
+            Language::Java => java::look(&mut places, at),
+        }
+        if outline.kind(at).contains("comment") && words::silences(outline.head(at, 400)) {
+            places.add(SpotKind::Silencer, at);
+        }
+    }
+    places.spots
+}
+
+/// The places of one file that were found so far.
+struct Places<'a, 't> {
+    outline: &'a Outline<'t>,
+    role: FileRole,
+    spots: Vec<Spot>,
+    /// The function that every node lies in.
+    functions: Vec<Option<usize>>,
+    /// The statement that every node lies in.
+    statements: Vec<Option<usize>>,
+    /// Nodes that only run in tests though the file is code.
+    tests: Vec<bool>,
+    /// Whether chance and time of the file are under control.
+    seeded: bool,
+    /// Whether the file itself is a program.
+    program: bool,
+}
+
+impl<'a, 't> Places<'a, 't> {
+    fn new(role: FileRole, outline: &'a Outline<'t>) -> Self {
+        let functions = outline.nearest(&[
+            "function_definition", "function_declaration", "function_item", "method_definition", "method_declaration",
+            "arrow_function", "function_expression", "func_literal",
+        ]);
+        let statements = outline.nearest(&[
+            "expression_statement", "if_statement", "return_statement", "assignment", "lexical_declaration",
+            "variable_declaration", "let_declaration", "with_statement", "assert_statement", "short_var_declaration",
+            "local_variable_declaration", "if_expression", "elif_clause", "match_expression", "field_declaration",
+        ]);
+        let mut tests = vec![false; outline.all().len()];
+        if outline.source.language == Language::Rust {
+            rust::tests(outline, &mut tests);
+        }
+        let text = &outline.source.text;
+        let seeded = words::SEEDS.iter().any(|word| text.contains(word));
+        let program = words::is_program(&outline.source.path);
+        Self { outline, role, spots: Vec::new(), functions, statements, tests, seeded, program }
+    }
+
+    fn add(&mut self, kind: SpotKind, at: usize) {
+        // More than is told, because some of it is old.
+        if self.spots.len() < 20 * MOST {
+            let text = one_line(self.outline.head(at, 2000));
+            self.spots.push(Spot { kind, line: line_of(self.outline.node(at)), text });
+        }
+    }
+
+    /// Tells whether a node belongs to tests.
+    fn in_test(&self, at: usize) -> bool {
+        let tests = matches!(self.role, FileRole::Test | FileRole::TestSupport | FileRole::TestConfig);
+        tests || self.tests.get(at).copied().unwrap_or(false)
+    }
+
+    /// Tells whether a node belongs to code that is no test.
+    fn in_code(&self, at: usize) -> bool {
+        matches!(self.role, FileRole::Code | FileRole::Environment | FileRole::Other) && !self.in_test(at)
+    }
+
+    fn function(&self, at: usize) -> Option<usize> {
+        self.functions.get(at).copied().flatten()
+    }
+
+    /// Returns the name of the function that a node lies in; empty if it lies in none.
+    fn function_name(&self, at: usize) -> &'t str {
+        self.function(at).map_or("", |function| self.outline.field_text(function, "name"))
+    }
+
+    /// Returns the beginning of the statement that a node lies in.
+    fn statement(&self, at: usize) -> &'t str {
+        let statement = self.statements.get(at).copied().flatten();
+        self.outline.head(statement.unwrap_or(at), 1500)
+    }
+
+    /// Adds a call that ends the process, unless it is a program's own.
+    fn exit(&mut self, at: usize, own: bool) {
+        if self.in_test(at) && !own || self.in_code(at) && !own && !self.program {
+            self.add(SpotKind::Exit, at);
+        }
+    }
+
+    /// Adds a call that writes, if what it writes to is part of the repository.
+    fn write(&mut self, at: usize) {
+        let statement = self.outline.head(at, 1500);
+        let header = self.statement(at);
+        let text = if header.len() < 400 { header } else { statement };
+        let scratch = |text: &str| ["tmp", "temp", "Temp", "tmp_path", "TMP"].iter().any(|word| text.contains(word));
+        let function = self.function(at).map_or("", |function| self.outline.head(function, 4000));
+        if scratch(text) || self.in_test(at) && scratch(function) {
+            return;
+        }
+        if words::protected(text) && !matches!(self.role, FileRole::BuildConfig | FileRole::Ci) {
+            self.add(SpotKind::TreeWrite, at);
+        }
+    }
 }

@@ -1,0 +1,65 @@
+//! Telling places of files that are read by their lines.
+
+use checkmate_machine::facts::{FileRole, Spot, SpotKind};
+
+use super::words;
+use crate::inspect::language::one_line;
+
+/// Returns the telling lines of a text.
+pub(super) fn of(path: &str, role: FileRole, text: &str) -> Vec<Spot> {
+    let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+    let shell = name.ends_with("sh") || name.ends_with(".bats") || name.ends_with("makefile") || name.ends_with(".mk")
+        || role == FileRole::Ci || name == "justfile" || text.starts_with("#!/bin/") || text.starts_with("#!/usr/bin/env bash");
+    let test = matches!(role, FileRole::Test | FileRole::TestSupport | FileRole::TestConfig);
+    let mut spots = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let code = line.trim();
+        for kind in kinds(code, shell, test, role) {
+            if spots.len() < 4000 {
+                let line = u32::try_from(number + 1).unwrap_or(u32::MAX);
+                spots.push(Spot { kind, line, text: one_line(code) });
+            }
+        }
+    }
+    spots
+}
+
+fn kinds(code: &str, shell: bool, test: bool, role: FileRole) -> Vec<SpotKind> {
+    let code = code.get(..2000).unwrap_or(code);
+    let mut kinds = Vec::new();
+    let word = code.split_whitespace().next().unwrap_or_default();
+    if code.starts_with(['#', '/', '*']) || code.contains("//") || code.contains('#') {
+        if words::silences(code) {
+            kinds.push(SpotKind::Silencer);
+        }
+        if code.starts_with('#') || code.starts_with("//") {
+            return kinds;
+        }
+    }
+    if !test && words::VARIABLES.iter().any(|name| name.len() > 6 && code.contains(name)) {
+        kinds.push(SpotKind::TestProbe);
+    }
+    if shell {
+        let ignored = code.contains("|| true") || code.contains("|| :") || code.ends_with("|| exit 0") || word == "set" && code.contains("+e");
+        if ignored || code.starts_with("continue-on-error: true") || code.contains("allow_failure: true") {
+            kinds.push(SpotKind::Swallow);
+        }
+        if test && (code == "exit 0" || code.contains("kill -9 $$") || code.contains("|| exit 0")) {
+            kinds.push(SpotKind::Exit);
+        }
+        if word == "trap" && code.contains("EXIT") && code.contains("exit 0") {
+            kinds.push(SpotKind::ExitHook);
+        }
+        if test && word == "sleep" {
+            kinds.push(SpotKind::Sleep);
+        }
+        if test && (code.contains("$RANDOM") || code.contains("$(date")) {
+            kinds.push(SpotKind::Chance);
+        }
+    } else if role == FileRole::Code || test {
+        if ["os._exit(", "process.exit(", "sys.exit("].iter().any(|call| code.contains(call)) && test {
+            kinds.push(SpotKind::Exit);
+        }
+    }
+    kinds
+}
