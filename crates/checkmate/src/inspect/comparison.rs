@@ -17,6 +17,8 @@ mod calls;
 mod literals;
 mod program;
 mod reach;
+#[cfg(test)]
+mod tests;
 
 use checkmate_machine::facts::{CallOrigin, ComparedCall, Comparison, FileFacts, FileRole};
 use checkmate_machine::spec::TaskKind;
@@ -142,11 +144,13 @@ fn found(wish: &Wish<'_>, targets: &[Target]) -> Vec<Call> {
 
 /// Chooses calls of every target, each test call before what was made from it.
 fn plan(targets: &[Target], found: &[Call]) -> Vec<Planned> {
-    let called = (0..targets.len()).filter(|place| found.iter().any(|call| call.target == *place)).count();
-    let quota = CALLS / called.max(1);
+    let called = |place: &usize| found.iter().any(|call| call.target == *place);
+    let called: Vec<usize> = (0..targets.len()).filter(called).collect();
     let mut planned: Vec<Planned> = Vec::new();
-    for place in 0..targets.len() {
-        let calls: Vec<&Call> = found.iter().filter(|call| call.target == place).collect();
+    for (at, place) in called.iter().enumerate() {
+        let calls: Vec<&Call> = found.iter().filter(|call| call.target == *place).collect();
+        // What one function does not need is there for the next.
+        let quota = (CALLS - planned.len()) / (called.len() - at);
         let end = planned.len() + quota;
         let reserve = (quota / 4).min(GENERATED);
         for call in calls.iter().take(TESTS) {

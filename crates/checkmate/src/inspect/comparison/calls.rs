@@ -39,14 +39,22 @@ impl Call {
         self.steps.last_mut().map_or(&mut self.first, |(_, args)| args)
     }
 
-    /// Returns the call as source.
+    /// Returns the call as source, for people.
     pub(super) fn source(&self, target: &Target) -> String {
         let language = target.language;
+        let name = if target.local == "default" { target.stem() } else { target.local.clone() };
         let new = if self.construct && language != Language::Python { "new " } else { "" };
         let member = self.member.as_ref().map_or_else(String::new, |name| format!(".{name}"));
-        let steps: String =
-            self.steps.iter().map(|(name, args)| format!(".{name}({})", args.source(language))).collect();
-        format!("{new}{}{member}({}){steps}", target.local, self.first.source(language))
+        let first = format!("{new}{name}{member}({})", self.first.source(language));
+        let step = |(name, args): &(String, Args)| format!(".{name}({})", args.source(language));
+        match self.steps.as_slice() {
+            [] => first,
+            [only] => format!("{first}{}", step(only)),
+            many => {
+                let many: String = many.iter().map(|given| format!("; it{}", step(given))).collect();
+                format!("it = {first}{many}")
+            }
+        }
     }
 }
 

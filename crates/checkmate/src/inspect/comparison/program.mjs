@@ -6,7 +6,7 @@ import vm from "node:vm";
 
 const TOKEN = "@TOKEN@";
 const ROOT = path.dirname(fileURLToPath(import.meta.url));
-const PER_CALL = 2000;
+const PER_CALL = 1000;
 const IN_ALL = 10000;
 const LONGEST = 400;
 
@@ -86,7 +86,7 @@ async function once(module, [, , name, member, construct, make, steps]) {
   if (typeof value !== "function") return undefined;
   const owner = member === null ? undefined : (module[name] ?? module.default?.[name] ?? module.default);
   const given = [make(), ...steps.map(([, args]) => args())];
-  const before = show(given);
+  const before = show(given.flat(1));
   let text;
   try {
     const subject = await patient(limited(() => (construct ? new value(...given[0]) : value.apply(owner, given[0]))));
@@ -102,7 +102,7 @@ async function once(module, [, , name, member, construct, make, steps]) {
     else if (error instanceof Error) text = `raises ${error.name}: ${String(error.message).slice(0, 200)}`;
     else text = `raises ${show(error)}`;
   }
-  const after = show(given);
+  const after = show(given.flat(1));
   return short(after === before ? text : `${text} | args became ${after}`);
 }
 
@@ -116,12 +116,18 @@ async function main() {
     }
   }
   const before = [];
+  const slow = new Set();
   for (const round of [1, 2]) {
     for (const [at, call] of CALLS.entries()) {
-      if (Date.now() - started > IN_ALL) return;
+      const begun = Date.now();
+      if (begun - started > IN_ALL) return;
+      const target = `${call[1]} ${call[2]}`;
+      // What hangs once gets no second chance: the time is for the others.
+      if (round === 1 ? slow.has(target) : before[at] === undefined) continue;
       const result = modules[call[1]] && (await once(modules[call[1]], call));
+      if (Date.now() - begun >= PER_CALL) slow.add(target);
       if (round === 1) before[at] = result;
-      else if (result !== undefined && before[at] !== undefined) {
+      else if (result !== undefined) {
         write(`${TOKEN} ${call[0]} ${result === before[at] ? result : "unstable"}\n`);
       }
     }
