@@ -395,13 +395,10 @@ impl<'a> Reader<'a> {
         let (callee, list) = invocation(decorator.named_child(0)?)?;
         let given = children(list);
         let [heads, table, ..] = given.as_slice() else { return None };
-        let heads = match value(self.source, *heads, &Names::new())? {
-            Value::Text(heads) => heads.split(',').map(|head| head.trim().to_owned()).collect(),
-            Value::List(heads) | Value::Tuple(heads) => heads
-                .into_iter()
-                .filter_map(|head| if let Value::Text(head) = head { Some(head) } else { None })
-                .collect(),
-            _ => return None,
+        let heads = value(self.source, *heads, &Names::new())?;
+        let heads = match heads.text() {
+            Some(heads) => heads.split(',').map(|head| head.trim().to_owned()).collect(),
+            None => heads.items()?.iter().filter_map(|head| head.text().map(str::to_owned)).collect(),
         };
         self.source.of(callee).ends_with("parametrize").then_some((heads, *table))
     }
@@ -437,18 +434,15 @@ impl<'a> Reader<'a> {
                 "list" | "array" | "tuple" => {
                     children(table).into_iter().filter_map(|row| self.row(row, names)).collect()
                 }
-                _ => match value(self.source, table, names) {
-                    Some(Value::List(rows) | Value::Tuple(rows)) => rows,
-                    _ => Vec::new(),
-                },
+                _ => value(self.source, table, names)
+                    .and_then(|rows| Some(rows.items()?.to_vec()))
+                    .unwrap_or_default(),
             };
             for line in lines.into_iter().take(ROWS) {
                 let mut names = names.clone();
-                match line {
-                    Value::List(cells) | Value::Tuple(cells) if heads.len() > 1 => {
-                        names.extend(heads.iter().cloned().zip(cells));
-                    }
-                    cell => names.extend(heads.first().cloned().map(|head| (head, cell))),
+                match line.items().filter(|_| heads.len() > 1) {
+                    Some(cells) => names.extend(heads.iter().cloned().zip(cells.iter().cloned())),
+                    None => names.extend(heads.first().cloned().map(|head| (head, line))),
                 }
                 more.push(names);
             }

@@ -192,7 +192,7 @@ fn unescaped(text: &str) -> Option<String> {
 }
 
 fn joined(items: &[Value]) -> Option<String> {
-    items.iter().map(|item| if let Value::Text(text) = item { Some(text.as_str()) } else { None }).collect()
+    items.iter().map(Value::text).collect()
 }
 
 fn map(source: &Source, node: Node<'_>, names: &Names) -> Option<Value> {
@@ -248,6 +248,16 @@ fn repeated(source: &Source, node: Node<'_>, names: &Names) -> Option<Value> {
 }
 
 impl Value {
+    /// Returns the text, if it is one.
+    pub(super) fn text(&self) -> Option<&str> {
+        if let Value::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// Returns the items of a list or a tuple.
+    pub(super) fn items(&self) -> Option<&[Value]> {
+        if let Value::List(items) | Value::Tuple(items) = self { Some(items) } else { None }
+    }
+
     /// Writes the value down; in ASCII, so that no encoding matters.
     pub(super) fn source(&self, language: Language) -> String {
         let python = language == Language::Python;
@@ -280,13 +290,12 @@ impl Value {
 }
 
 fn pair(key: &Value, value: &Value, language: Language) -> String {
-    let key = match key {
-        // `__proto__: …` would set a prototype.
-        Value::Text(name) if language != Language::Python && name == "__proto__" => {
-            "[\"__proto__\"]".to_owned()
-        }
-        Value::Int(number) if *number < 0 && language != Language::Python => format!("\"{number}\""),
-        other => other.source(language),
+    let script = language != Language::Python;
+    let key = match (key, key.source(language)) {
+        // `__proto__: ...` would set a prototype.
+        (Value::Text(name), _) if script && name == "__proto__" => "[\"__proto__\"]".to_owned(),
+        (Value::Int(number), _) if script && *number < 0 => format!("\"{number}\""),
+        (_, written) => written,
     };
     format!("{key}: {}", value.source(language))
 }
