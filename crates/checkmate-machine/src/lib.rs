@@ -20,6 +20,7 @@ pub mod record;
 pub mod run;
 pub mod schedule;
 
+pub mod compared;
 pub mod evidence;
 pub mod facts;
 pub mod finding;
