@@ -110,6 +110,8 @@ mod tests {
         let text: String = lines.iter().map(|(number, result)| format!("t0 {number} {result}\n")).collect();
         Receipt {
             tree: TreeId::new("t"),
+            saw: None,
+            seed: None,
             argv: vec!["python3".into()],
             shell: false,
             of_repository: true,

@@ -27,7 +27,6 @@ pub mod finding;
 pub mod verdict;
 
 pub mod command;
-pub mod compared;
 pub mod gate;
 pub mod patch;
 pub mod probe;

@@ -137,7 +137,7 @@ fn file(wish: &Wish<'_>, path: &str) -> FileFacts {
         role,
         reading,
         effective: language::differs(before.as_ref(), after.as_ref()),
-        code_differs: true,
+        code_differs: functions::code_differs(before.as_ref(), after.as_ref()),
         tests_before: before.as_ref().map(tests::of).unwrap_or_default(),
         tests_after: after.as_ref().map(tests::of).unwrap_or_default(),
         spots: spots::added(wish, path, role, before.as_ref(), after.as_ref()),

@@ -54,6 +54,21 @@ pub(super) struct Function {
     pub(super) new: Part,
 }
 
+/// Tells whether the items of a file that are no tests differ effectively. What cannot be parsed, or has no items,
+/// differs.
+pub(super) fn code_differs(before: Option<&Source>, after: Option<&Source>) -> bool {
+    let texts = |source: &Source| -> Vec<String> {
+        let all = items(source);
+        all.iter().flat_map(|item| leaves(source, item.node)).map(|leaf| leaf.text.to_owned()).collect()
+    };
+    match (before.map(texts), after.map(texts)) {
+        (Some(before), Some(after)) if !(before.is_empty() && after.is_empty()) => before != after,
+        (None, Some(added)) => !added.is_empty(),
+        (Some(_), None) => true,
+        (_, _) => true,
+    }
+}
+
 /// All of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Functions(pub(super) Vec<Function>);
@@ -126,7 +141,11 @@ fn code(source: &Source) -> BTreeMap<(String, usize), (Item<'_>, Code<'_>)> {
             inside.push(*index);
             next += 1;
         }
-        while inside.last().and_then(|index| items.get(*index)).is_some_and(|item| item.range.end <= leaf.start) {
+        while inside
+            .last()
+            .and_then(|index| items.get(*index))
+            .is_some_and(|item| item.range.end <= leaf.start)
+        {
             inside.pop();
         }
         if let Some(owner) = inside.last().and_then(|index| owners.get_mut(*index)) {

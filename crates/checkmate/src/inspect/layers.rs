@@ -23,7 +23,9 @@ pub(super) fn old_tests(wish: &Wish<'_>, files: &[FileFacts]) -> Vec<Layer> {
             !file.entries.is_empty()
                 && file.entries.iter().all(|entry| match entry.section {
                     Section::TestScript | Section::TestConfig => true,
-                    Section::Dependency | Section::InstallScript | Section::Build | Section::Description => false,
+                    Section::Dependency | Section::InstallScript | Section::Build | Section::Description => {
+                        false
+                    }
                 })
         }
         FileRole::Code
@@ -55,7 +57,8 @@ fn files_of<'f>(from: &TreeId, side: &Side<'_>, files: impl Iterator<Item = &'f 
     // A file that stands where the side has a folder gives way to the files of that folder.
     let folder = |path: &str| {
         let inside = format!("{path}/");
-        !side.has(path) && side.files.range(inside.clone()..).next().is_some_and(|(next, _)| next.starts_with(&inside))
+        !side.has(path)
+            && side.files.range(inside.clone()..).next().is_some_and(|(next, _)| next.starts_with(&inside))
     };
     paths.retain(|path| !folder(path));
     if paths.is_empty() { Vec::new() } else { vec![Layer::Files { from: from.clone(), paths }] }

@@ -79,7 +79,9 @@ pub(super) fn of(wish: &Wish<'_>, files: &[FileFacts], functions: &Functions) ->
 fn of_targets(targets: &Targets) -> Vec<Mutant> {
     let mut candidates = Vec::new();
     for target in &targets.list {
-        let Some(source) = targets.sources.get(&target.path).filter(|_| !target.describes()) else { continue };
+        let Some(source) = targets.sources.get(&target.path).filter(|_| !target.describes()) else {
+            continue;
+        };
         candidates.extend(operators::candidates(source, target).into_iter().map(|found| (target, found)));
     }
     candidates.sort_by(|one, other| {

@@ -100,13 +100,31 @@ struct Places<'a, 't> {
 impl<'a, 't> Places<'a, 't> {
     fn new(role: FileRole, outline: &'a Outline<'t>) -> Self {
         let functions = outline.nearest(&[
-            "function_definition", "function_declaration", "function_item", "method_definition", "method_declaration",
-            "arrow_function", "function_expression", "func_literal",
+            "function_definition",
+            "function_declaration",
+            "function_item",
+            "method_definition",
+            "method_declaration",
+            "arrow_function",
+            "function_expression",
+            "func_literal",
         ]);
         let statements = outline.nearest(&[
-            "expression_statement", "if_statement", "return_statement", "assignment", "lexical_declaration",
-            "variable_declaration", "let_declaration", "with_statement", "assert_statement", "short_var_declaration",
-            "local_variable_declaration", "if_expression", "elif_clause", "match_expression", "field_declaration",
+            "expression_statement",
+            "if_statement",
+            "return_statement",
+            "assignment",
+            "lexical_declaration",
+            "variable_declaration",
+            "let_declaration",
+            "with_statement",
+            "assert_statement",
+            "short_var_declaration",
+            "local_variable_declaration",
+            "if_expression",
+            "elif_clause",
+            "match_expression",
+            "field_declaration",
         ]);
         let mut tests = vec![false; outline.all().len()];
         if outline.source.language == Language::Rust {
@@ -164,7 +182,8 @@ impl<'a, 't> Places<'a, 't> {
         let statement = self.outline.head(at, 1500);
         let header = self.statement(at);
         let text = if header.len() < 400 { header } else { statement };
-        let scratch = |text: &str| ["tmp", "temp", "Temp", "tmp_path", "TMP"].iter().any(|word| text.contains(word));
+        let scratch =
+            |text: &str| ["tmp", "temp", "Temp", "tmp_path", "TMP"].iter().any(|word| text.contains(word));
         let function = self.function(at).map_or("", |function| self.outline.head(function, 4000));
         if scratch(text) || self.in_test(at) && scratch(function) {
             return;

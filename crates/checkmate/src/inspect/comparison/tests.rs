@@ -36,6 +36,7 @@ fn comparison(kind: TaskKind, goal: &str, before: Files<'_>, after: Files<'_>) -
         role: FileRole::Code,
         reading: Reading::Tree,
         effective: true,
+        code_differs: true,
         tests_before: Vec::new(),
         tests_after: Vec::new(),
         spots: Vec::new(),
@@ -311,6 +312,8 @@ fn run(files: Files<'_>, comparison: &Comparison) -> Option<Receipt> {
     };
     Some(Receipt {
         tree: TreeId::new("tree"),
+        saw: None,
+        seed: None,
         argv: comparison.argv.clone(),
         shell: false,
         of_repository: true,

@@ -27,6 +27,7 @@ impl Change {
             role: *role,
             reading: Reading::Tree,
             effective: true,
+            code_differs: true,
             tests_before: Vec::new(),
             tests_after: Vec::new(),
             spots: Vec::new(),
@@ -84,10 +85,7 @@ fn methods_constants_and_types_by_language() {
     );
     let script = "export function a({ b }, c = 1, ...d) { return 1; }\nconst e = (f) => f;\nclass G { h() {} }\n\
                   module.exports = { G };\nexports.i = function (j) { return j; };\n";
-    assert_eq!(
-        names("a.js", "", script),
-        "+a({ b },c,d); +e(f) hidden; +G(); +G.h(); +i(j) hidden"
-    );
+    assert_eq!(names("a.js", "", script), "+a({ b },c,d); +e(f) hidden; +G(); +G.h(); +i(j) hidden");
     let rust = "pub struct A;\nimpl A {\n    #[inline]\n    pub fn b(&self, c: u8) -> u8 { c }\n}\nconst D: u8 = 1;\n\
                 #[cfg(test)]\nmod tests {\n    fn x() {}\n}\n#[test]\nfn y() {}\n";
     assert_eq!(names("a.rs", "", rust), "+A(); +A.b(self,c); +D() hidden");

@@ -122,7 +122,9 @@ fn rust(source: &Source, of: Node<'_>, depth: usize) -> Option<String> {
         "type_identifier" | "scoped_type_identifier" => match text {
             "String" | "std::string::String" => Some("String::new()".to_owned()),
             "fmt::Result" | "std::fmt::Result" => Some("Ok(())".to_owned()),
-            "PathBuf" | "OsString" | "std::path::PathBuf" | "Duration" => Some("Default::default()".to_owned()),
+            "PathBuf" | "OsString" | "std::path::PathBuf" | "Duration" => {
+                Some("Default::default()".to_owned())
+            }
             _ => None,
         },
         "generic_type" => {

@@ -68,7 +68,8 @@ fn a_file_in_the_place_of_a_folder_gives_way() {
 
 #[test]
 fn tests_inside_of_rust_code_are_laid_over_both_ways() {
-    let before = "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn one() {}\n}\n\n#[test]\nfn lone() {}\n";
+    let before =
+        "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn one() {}\n}\n\n#[test]\nfn lone() {}\n";
     let after = "fn a() { b() }\nfn b() {}\n\n#[test]\n#[ignore]\nfn lone() {}\n\n#[test]\nfn added() {}\n";
     let change = Change::of(&[("a.rs", FileRole::Code, Some(before), Some(after))]);
     let wish = change.wish(TaskKind::Bugfix);
@@ -125,7 +126,8 @@ fn python_functions_are_taken_back() {
 
 #[test]
 fn javascript_functions_are_taken_back() {
-    let before = "const half = (a) => a / 2;\nexport function f(a) { return half(a); }\nconst g = (a) => a;\n";
+    let before =
+        "const half = (a) => a / 2;\nexport function f(a) { return half(a); }\nconst g = (a) => a;\n";
     let after = "export function f(a) { return a; }\nconst g = (a, b) => { return b; };\n\
                  export const h = async () => 1;\nclass D {\n  constructor() { this.a = 1; }\n  get a() { return 1; }\n}\n\
                  exports.i = function (x) {\n  return x;\n};\n";

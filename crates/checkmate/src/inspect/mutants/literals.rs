@@ -64,7 +64,10 @@ fn next(text: &str, open: bool) -> Option<String> {
 
 /// Empties the texts of a table.
 fn text(found: &mut Found<'_>, node: Node<'_>, around: Around<'_>) {
-    let listed = matches!(around.parent, "list" | "set" | "tuple" | "pair" | "array" | "assignment" | "variable_declarator");
+    let listed = matches!(
+        around.parent,
+        "list" | "set" | "tuple" | "pair" | "array" | "assignment" | "variable_declarator"
+    );
     if around.constant && listed {
         empty(found, node);
     }
@@ -73,7 +76,8 @@ fn text(found: &mut Found<'_>, node: Node<'_>, around: Around<'_>) {
 /// Empties what texts are joined by or replaced with.
 fn joined(found: &mut Found<'_>, node: Node<'_>) {
     let Some(function) = node.child_by_field_name("function") else { return };
-    let member = function.child_by_field_name("attribute").or_else(|| function.child_by_field_name("property"));
+    let member =
+        function.child_by_field_name("attribute").or_else(|| function.child_by_field_name("property"));
     let name = member.map_or("", |member| found.source.of(member));
     if !matches!(name, "join" | "replace" | "replaceAll" | "sub" | "get") {
         return;
@@ -81,7 +85,8 @@ fn joined(found: &mut Found<'_>, node: Node<'_>) {
     let object = function.child_by_field_name("object").filter(|_| name == "join");
     let mut cursor = node.walk();
     let arguments = node.child_by_field_name("arguments");
-    let list: Vec<Node<'_>> = arguments.map(|list| list.named_children(&mut cursor).collect()).unwrap_or_default();
+    let list: Vec<Node<'_>> =
+        arguments.map(|list| list.named_children(&mut cursor).collect()).unwrap_or_default();
     for text in object.into_iter().chain(list).filter(|text| text.kind() == "string") {
         empty(found, text);
     }
