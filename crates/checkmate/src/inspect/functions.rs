@@ -81,6 +81,10 @@ pub(super) fn changed(wish: &Wish<'_>, files: &[FileFacts]) -> Functions {
     let mut gone = BTreeSet::new();
     let mut found = Vec::new();
     for (path, before, after) in &sides {
+        // Nothing can be said to be new beside an old side that cannot be read.
+        if before.is_none() && wish.before.has(path) {
+            continue;
+        }
         let old = before.as_ref().map(code).unwrap_or_default();
         let new = after.as_ref().map(code).unwrap_or_default();
         let kept: BTreeSet<_> = new.keys().collect();
@@ -126,7 +130,11 @@ fn code(source: &Source) -> BTreeMap<(String, usize), (Item<'_>, Code<'_>)> {
             inside.push(*index);
             next += 1;
         }
-        while inside.last().and_then(|index| items.get(*index)).is_some_and(|item| item.range.end <= leaf.start) {
+        while inside
+            .last()
+            .and_then(|index| items.get(*index))
+            .is_some_and(|item| item.range.end <= leaf.start)
+        {
             inside.pop();
         }
         if let Some(owner) = inside.last().and_then(|index| owners.get_mut(*index)) {

@@ -23,7 +23,9 @@ pub(super) fn old_tests(wish: &Wish<'_>, files: &[FileFacts]) -> Vec<Layer> {
             !file.entries.is_empty()
                 && file.entries.iter().all(|entry| match entry.section {
                     Section::TestScript | Section::TestConfig => true,
-                    Section::Dependency | Section::InstallScript | Section::Build | Section::Description => false,
+                    Section::Dependency | Section::InstallScript | Section::Build | Section::Description => {
+                        false
+                    }
                 })
         }
         FileRole::Code
@@ -42,7 +44,22 @@ pub(super) fn old_tests(wish: &Wish<'_>, files: &[FileFacts]) -> Vec<Layer> {
 /// Lays the candidate's tests over the base.
 pub(super) fn new_tests(wish: &Wish<'_>, files: &[FileFacts]) -> Vec<Layer> {
     let edits = inline(files, wish.before, wish.after);
-    let tested = files.iter().any(|file| file.role == FileRole::Test) || !edits.is_empty();
+    let tested = !edits.is_empty()
+        || files.iter().any(|file| match file.role {
+            FileRole::Test => true,
+            // What a test expects, kept beside it.
+            FileRole::TestSupport => file.path.ends_with(".snap") || file.path.contains("snapshot"),
+            FileRole::Code
+            | FileRole::Docs
+            | FileRole::TestConfig
+            | FileRole::BuildConfig
+            | FileRole::Ci
+            | FileRole::Manifest
+            | FileRole::Lock
+            | FileRole::Environment
+            | FileRole::Git
+            | FileRole::Other => false,
+        });
     let paths = files.iter().filter(|file| matches!(file.role, FileRole::Test | FileRole::TestSupport));
     let mut layers = files_of(wish.tree, wish.after, paths.filter(|_| tested));
     layers.extend(edits);
@@ -55,7 +72,8 @@ fn files_of<'f>(from: &TreeId, side: &Side<'_>, files: impl Iterator<Item = &'f 
     // A file that stands where the side has a folder gives way to the files of that folder.
     let folder = |path: &str| {
         let inside = format!("{path}/");
-        !side.has(path) && side.files.range(inside.clone()..).next().is_some_and(|(next, _)| next.starts_with(&inside))
+        !side.has(path)
+            && side.files.range(inside.clone()..).next().is_some_and(|(next, _)| next.starts_with(&inside))
     };
     paths.retain(|path| !folder(path));
     if paths.is_empty() { Vec::new() } else { vec![Layer::Files { from: from.clone(), paths }] }

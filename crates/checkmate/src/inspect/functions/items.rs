@@ -188,13 +188,18 @@ fn python<'t>(source: &'t Source, place: &Place<'t>, found: &mut Vec<Item<'t>>) 
     let public = !name.starts_with('_') || (name.starts_with("__") && name.ends_with("__"));
     match node.kind() {
         "module" | "block" | "try_statement" | "except_clause" | "else_clause" | "elif_clause"
-        | "finally_clause" | "with_statement" => children(node).into_iter().map(|child| place.below(child)).collect(),
+        | "finally_clause" | "with_statement" => {
+            children(node).into_iter().map(|child| place.below(child)).collect()
+        }
         "if_statement" if !text(source, field(node, "condition")).contains("__main__") => {
             children(node).into_iter().map(|child| place.below(child)).collect()
         }
         "decorated_definition" => {
             let definition = field(node, "definition");
-            definition.map(|below| Place { start: node.start_byte(), ..place.below(below) }).into_iter().collect()
+            definition
+                .map(|below| Place { start: node.start_byte(), ..place.below(below) })
+                .into_iter()
+                .collect()
         }
         "function_definition" => {
             let makes = place.member && matches!(name, "__init__" | "__new__" | "__post_init__");
@@ -204,7 +209,10 @@ fn python<'t>(source: &'t Source, place: &Place<'t>, found: &mut Vec<Item<'t>>) 
         }
         "class_definition" => {
             found.push(place.item(Kind::Type, name, node, public));
-            field(node, "body").map(|body| place.inside(name, body, place.public && public)).into_iter().collect()
+            field(node, "body")
+                .map(|body| place.inside(name, body, place.public && public))
+                .into_iter()
+                .collect()
         }
         "expression_statement" => {
             let assignment = node.named_child(0).filter(|child| child.kind() == "assignment");
@@ -324,7 +332,10 @@ pub(in crate::inspect) fn is_test_attribute(text: &str) -> bool {
     }
     let path = inner.split('(').next().unwrap_or("");
     let last = path.rsplit("::").next().unwrap_or("");
-    matches!(last, "test" | "rstest" | "test_case" | "bench" | "quickcheck" | "wasm_bindgen_test" | "parameterized")
+    matches!(
+        last,
+        "test" | "rstest" | "test_case" | "bench" | "quickcheck" | "wasm_bindgen_test" | "parameterized"
+    )
 }
 
 fn rust<'t>(source: &'t Source, place: &Place<'t>, found: &mut Vec<Item<'t>>) -> Vec<Place<'t>> {
@@ -358,7 +369,9 @@ fn rust<'t>(source: &'t Source, place: &Place<'t>, found: &mut Vec<Item<'t>>) ->
             inside.map(|inside| Place { member: false, ..inside }).into_iter().collect()
         }
         "impl_item" => {
-            let of = |field: Option<Node<'_>>| text(source, field).split('<').next().unwrap_or("").trim().to_owned();
+            let of = |field: Option<Node<'_>>| {
+                text(source, field).split('<').next().unwrap_or("").trim().to_owned()
+            };
             let name = of(field(node, "type"));
             let made = field(node, "trait").map(|node| source.of(node));
             let inside = field(node, "body").map(|body| place.inside(&name, body, place.public));
@@ -429,7 +442,10 @@ fn java<'t>(source: &'t Source, place: &Place<'t>, found: &mut Vec<Item<'t>>) ->
         }
         "class_declaration" | "interface_declaration" | "enum_declaration" | "record_declaration" => {
             found.push(place.item(Kind::Type, name, node, public));
-            field(node, "body").map(|body| place.inside(name, body, place.public && public)).into_iter().collect()
+            field(node, "body")
+                .map(|body| place.inside(name, body, place.public && public))
+                .into_iter()
+                .collect()
         }
         "method_declaration" => {
             found.push(function(source, place.item(Kind::Function, name, node, public)));

@@ -89,7 +89,9 @@ fn found(source: &Source) -> Found {
                 let mut tokens = tokens(source, child);
                 tokens.extend(attributes.split_whitespace().map(str::to_owned));
                 found.items.insert(key, TestItem { range: start..child.end_byte(), tokens });
-            } else if let Some(body) = body.filter(|body| body.kind() == "declaration_list" && depth < DEEPEST) {
+            } else if let Some(body) =
+                body.filter(|body| body.kind() == "declaration_list" && depth < DEEPEST)
+            {
                 let within = format!("{within}{name}::");
                 found.ends.insert(within.clone(), body.end_byte().saturating_sub(1));
                 open.push((body, within, depth + 1));

@@ -136,19 +136,25 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 fn lost(before: &Source, after: &Source, edits: &[Edit]) -> String {
     let mut names: BTreeSet<&str> = edits.iter().flat_map(|(_, text)| words(text)).collect();
     let kept: Vec<String> = items(after).into_iter().map(|item| item.name).collect();
-    let kept: BTreeSet<&str> = kept.iter().filter(|name| !name.contains('.')).flat_map(|name| words(name)).collect();
+    let kept: BTreeSet<&str> =
+        kept.iter().filter(|name| !name.contains('.')).flat_map(|name| words(name)).collect();
     let lone = |item: &Item<'_>| match before.language {
         Language::Java => false,
         // Other items of Go have their keyword outside of them.
         Language::Go => item.kind == Kind::Function,
-        Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Rust => true,
+        Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Rust => {
+            true
+        }
     };
     let mut gone: Vec<Item<'_>> = items(before);
-    gone.retain(|item| !item.name.contains('.') && words(&item.name).all(|word| !kept.contains(word)) && lone(item));
+    gone.retain(|item| {
+        !item.name.contains('.') && words(&item.name).all(|word| !kept.contains(word)) && lone(item)
+    });
     let mut lost = String::new();
     // What comes back may need more of what is gone.
     for _ in 0..8 {
-        let (wanted, rest) = gone.into_iter().partition(|item| words(&item.name).any(|word| names.contains(word)));
+        let (wanted, rest) =
+            gone.into_iter().partition(|item| words(&item.name).any(|word| names.contains(word)));
         gone = rest;
         if Vec::is_empty(&wanted) {
             break;
@@ -169,10 +175,12 @@ fn lost(before: &Source, after: &Source, edits: &[Edit]) -> String {
 /// Tells whether an item of JavaScript has its keyword outside of it.
 fn item_is_declarator(source: &Source, item: &Item<'_>) -> bool {
     let script = matches!(source.language, Language::JavaScript | Language::TypeScript | Language::Tsx);
-    script && source.text.get(item.range.clone()).is_some_and(|text| {
-        let keywords = ["function", "async", "class", "abstract", "interface", "type", "enum", "exports", "module"];
-        !keywords.contains(&words(text).next().unwrap_or(""))
-    })
+    script
+        && source.text.get(item.range.clone()).is_some_and(|text| {
+            let keywords =
+                ["function", "async", "class", "abstract", "interface", "type", "enum", "exports", "module"];
+            !keywords.contains(&words(text).next().unwrap_or(""))
+        })
 }
 
 /// Returns the imports of the old side that are gone and bind one of the names.

@@ -81,10 +81,12 @@ fn yields(body: Node<'_>) -> bool {
 fn script(source: &Source, item: &Item<'_>) -> Option<String> {
     let body = item.node.child_by_field_name("body")?;
     let setter = source.of(item.node).starts_with("set ");
+    // A type checker must let it pass.
+    let value = if source.language == Language::JavaScript { "undefined" } else { "undefined as any" };
     Some(match (body.kind(), setter) {
         ("statement_block", true) => "{}".to_owned(),
-        ("statement_block", false) => "{ return undefined; }".to_owned(),
-        _ => "undefined".to_owned(),
+        ("statement_block", false) => format!("{{ return {value}; }}"),
+        _ => value.to_owned(),
     })
 }
 
@@ -122,7 +124,9 @@ fn rust(source: &Source, of: Node<'_>, depth: usize) -> Option<String> {
         "type_identifier" | "scoped_type_identifier" => match text {
             "String" | "std::string::String" => Some("String::new()".to_owned()),
             "fmt::Result" | "std::fmt::Result" => Some("Ok(())".to_owned()),
-            "PathBuf" | "OsString" | "std::path::PathBuf" | "Duration" => Some("Default::default()".to_owned()),
+            "PathBuf" | "OsString" | "std::path::PathBuf" | "Duration" => {
+                Some("Default::default()".to_owned())
+            }
             _ => None,
         },
         "generic_type" => {

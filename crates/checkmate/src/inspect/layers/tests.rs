@@ -1,5 +1,5 @@
 use checkmate_machine::effect::Layer;
-use checkmate_machine::facts::FileRole;
+use checkmate_machine::facts::{Entry, FileRole, Section};
 use checkmate_machine::spec::TaskKind;
 
 use super::{Edit, edited, new_tests, old_tests, reverted};
@@ -68,7 +68,8 @@ fn a_file_in_the_place_of_a_folder_gives_way() {
 
 #[test]
 fn tests_inside_of_rust_code_are_laid_over_both_ways() {
-    let before = "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn one() {}\n}\n\n#[test]\nfn lone() {}\n";
+    let before =
+        "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn one() {}\n}\n\n#[test]\nfn lone() {}\n";
     let after = "fn a() { b() }\nfn b() {}\n\n#[test]\n#[ignore]\nfn lone() {}\n\n#[test]\nfn added() {}\n";
     let change = Change::of(&[("a.rs", FileRole::Code, Some(before), Some(after))]);
     let wish = change.wish(TaskKind::Bugfix);
@@ -125,7 +126,8 @@ fn python_functions_are_taken_back() {
 
 #[test]
 fn javascript_functions_are_taken_back() {
-    let before = "const half = (a) => a / 2;\nexport function f(a) { return half(a); }\nconst g = (a) => a;\n";
+    let before =
+        "const half = (a) => a / 2;\nexport function f(a) { return half(a); }\nconst g = (a) => a;\n";
     let after = "export function f(a) { return a; }\nconst g = (a, b) => { return b; };\n\
                  export const h = async () => 1;\nclass D {\n  constructor() { this.a = 1; }\n  get a() { return 1; }\n}\n\
                  exports.i = function (x) {\n  return x;\n};\n";
@@ -189,4 +191,35 @@ fn rust_go_and_java_functions_are_taken_back() {
       boolean f() { return false; }
     }
     "#);
+}
+
+#[test]
+fn typescript_functions_are_taken_back() {
+    let before = "export class A<T> {\n  get(a: T): T { return a; }\n}\n";
+    let after = "export interface B { a: number }\nexport class A<T> {\n  get(b: T, c?: number): T { return b; }\n  \
+                 static async make(): Promise<number> { return 1; }\n}\nexport const f = <T,>(a: T): T => a;\n\
+                 function* g(): Generator<number> { yield 1; }\n";
+    insta::assert_snapshot!(taken_back("a.ts", before, after), @r#"
+    export interface B { a: number }
+    export class A<T> {
+      get(b: T, c?: number): T { return undefined as any; }
+      static async make(): Promise<number> { return undefined as any; }
+    }
+    export const f = <T,>(a: T): T => undefined as any;
+    function* g(): Generator<number> { return undefined as any; }
+    "#);
+}
+
+#[test]
+fn a_manifest_comes_back_only_if_nothing_else_in_it_differs() {
+    let mut change = Change::of(&[("package.json", FileRole::Manifest, Some("{}"), Some("{ }"))]);
+    let entry =
+        |section| Entry { section, name: "x".to_owned(), before: String::new(), after: "y".to_owned() };
+    let mut layers = |sections: &[Section]| {
+        change.files[0].entries = sections.iter().map(|section| entry(*section)).collect();
+        old_tests(&change.wish(TaskKind::Bugfix), &change.files).len()
+    };
+    assert_eq!(layers(&[]), 0);
+    assert_eq!(layers(&[Section::TestScript, Section::TestConfig]), 1);
+    assert_eq!(layers(&[Section::TestScript, Section::Dependency]), 0);
 }

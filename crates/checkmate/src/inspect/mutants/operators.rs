@@ -62,7 +62,9 @@ pub(super) fn is_open(language: Language) -> bool {
 /// Returns the candidates on the lines that matter of a function or constant.
 pub(super) fn candidates(source: &Source, target: &Target) -> Vec<Candidate> {
     let range = target.range.clone();
-    let Some(root) = source.root().descendant_for_byte_range(range.start, range.end) else { return Vec::new() };
+    let Some(root) = source.root().descendant_for_byte_range(range.start, range.end) else {
+        return Vec::new();
+    };
     let around = Around { function: None, until: false, parent: "", constant: target.function.is_none() };
     let mut words = BTreeMap::new();
     if source.language == Language::Go {
@@ -121,10 +123,26 @@ fn types(node: Node<'_>) -> [Option<usize>; 5] {
 /// Tells whether a node is about something else than what the code does: types, messages, logs, documentation.
 fn is_beside(source: &Source, node: Node<'_>) -> bool {
     match node.kind() {
-        "type" | "type_annotation" | "type_arguments" | "type_parameters" | "array_type" | "generic_type"
-        | "decorator" | "annotation" | "marker_annotation" | "attribute_item" | "raise_statement"
-        | "throw_statement" | "assert_statement" | "import_statement" | "import_from_statement"
-        | "use_declaration" | "macro_invocation" | "match_pattern" | "switch_label" | "where_clause" => true,
+        "type"
+        | "type_annotation"
+        | "type_arguments"
+        | "type_parameters"
+        | "array_type"
+        | "generic_type"
+        | "decorator"
+        | "annotation"
+        | "marker_annotation"
+        | "attribute_item"
+        | "raise_statement"
+        | "throw_statement"
+        | "assert_statement"
+        | "import_statement"
+        | "import_from_statement"
+        | "use_declaration"
+        | "macro_invocation"
+        | "match_pattern"
+        | "switch_label"
+        | "where_clause" => true,
         "call" | "call_expression" | "method_invocation" => {
             let start: String = source.of(node).chars().take(24).collect::<String>().to_lowercase();
             let start = start.trim_start_matches("self.").trim_start_matches("this.").trim_start_matches('_');
@@ -204,7 +222,10 @@ fn is_number(source: &Source, node: Node<'_>, sign: &str, around: Around<'_>) ->
     }
     let sides = children(node);
     let is_literal = |side: &Node<'_>| {
-        matches!(side.kind(), "integer" | "float" | "number" | "integer_literal" | "int_literal" | "decimal_integer_literal")
+        matches!(
+            side.kind(),
+            "integer" | "float" | "number" | "integer_literal" | "int_literal" | "decimal_integer_literal"
+        )
     };
     let literals = sides.iter().filter(|side| is_literal(side)).count();
     if is_open(source.language) {
@@ -236,7 +257,9 @@ fn conditions(found: &mut Found<'_>, node: Node<'_>) {
         }
         _ => return,
     };
-    let Some(condition) = condition.filter(|condition| condition.byte_range().len() <= LONGEST) else { return };
+    let Some(condition) = condition.filter(|condition| condition.byte_range().len() <= LONGEST) else {
+        return;
+    };
     let inner = match condition.kind() {
         "parenthesized_expression" => condition.named_child(0).unwrap_or(condition),
         _ => condition,
@@ -273,18 +296,27 @@ fn returns(found: &mut Found<'_>, node: Node<'_>, around: Around<'_>) {
     }
     let value = match (node.kind(), around.parent) {
         ("return_statement", _) => node.named_child(0),
-        ("arrow_function", _) => node.child_by_field_name("body").filter(|body| body.kind() != "statement_block"),
+        ("arrow_function", _) => {
+            node.child_by_field_name("body").filter(|body| body.kind() != "statement_block")
+        }
         _ => None,
     };
     let Some(value) = value else { return };
-    let (text, python) = (source.of(value), source.language == Language::Python);
+    let text = source.of(value);
     match text {
         "None" | "null" | "undefined" => return,
         "True" => return found.add(Rank::Return, value, "False"),
         "False" => return found.add(Rank::Return, value, "True"),
         "true" => return found.add(Rank::Return, value, "false"),
         "false" => return found.add(Rank::Return, value, "true"),
-        _ => found.add(Rank::Return, value, if python { "None" } else { "undefined" }),
+        _ => {
+            let nothing = match source.language {
+                Language::Python => "None",
+                Language::TypeScript | Language::Tsx => "undefined as any",
+                Language::JavaScript | Language::Rust | Language::Go | Language::Java => "undefined",
+            };
+            found.add(Rank::Return, value, nothing);
+        }
     }
     let function = if node.kind() == "arrow_function" { Some(node) } else { around.function };
     let first = function.and_then(|function| first_parameter(source, function));
@@ -333,7 +365,9 @@ fn statements(found: &mut Found<'_>, node: Node<'_>, around: Around<'_>) {
                 "await" | "await_expression" | "try_expression" => inner.named_child(0).unwrap_or(inner),
                 _ => inner,
             };
-            if !matches!(inner.kind(), "call" | "call_expression" | "method_invocation") || is_beside(found.source, inner) {
+            if !matches!(inner.kind(), "call" | "call_expression" | "method_invocation")
+                || is_beside(found.source, inner)
+            {
                 return;
             }
             let source = found.source.of(node);
@@ -365,14 +399,30 @@ fn is_used_elsewhere(statement: &str, words: &BTreeMap<&str, usize>) -> bool {
 
 /// Methods that tidy a value up; without them the value passes as it is.
 const TIDYING: [&str; 20] = [
-    "strip", "lstrip", "rstrip", "lower", "upper", "casefold", "title", "capitalize", "trim", "trimStart",
-    "trimEnd", "toLowerCase", "toUpperCase", "normalize", "reverse", "copy", "flat", "sort", "filter", "toSorted",
+    "strip",
+    "lstrip",
+    "rstrip",
+    "lower",
+    "upper",
+    "casefold",
+    "title",
+    "capitalize",
+    "trim",
+    "trimStart",
+    "trimEnd",
+    "toLowerCase",
+    "toUpperCase",
+    "normalize",
+    "reverse",
+    "copy",
+    "flat",
+    "sort",
+    "filter",
+    "toSorted",
 ];
 
 /// Functions of one argument that pass it on otherwise.
-const WRAPPERS: [&str; 8] = [
-    "abs", "Math.abs", "Math.floor", "Math.round", "encodeURIComponent", "decodeURIComponent", "set", "reversed",
-];
+const WRAPPERS: [&str; 6] = ["abs", "Math.abs", "Math.floor", "Math.round", "set", "reversed"];
 
 /// Functions that take the other end, and methods that ask for one instead of all.
 const OPPOSITES: [(&str, &str); 8] = [
@@ -404,7 +454,8 @@ fn calls(found: &mut Found<'_>, node: Node<'_>) {
         return;
     };
     let arguments = node.child_by_field_name("arguments").map(children).unwrap_or_default();
-    let member = function.child_by_field_name("attribute").or_else(|| function.child_by_field_name("property"));
+    let member =
+        function.child_by_field_name("attribute").or_else(|| function.child_by_field_name("property"));
     let object = function.child_by_field_name("object");
     if let (Some(member), Some(object)) = (member, object) {
         let name = source.of(member);
@@ -437,7 +488,8 @@ fn calls(found: &mut Found<'_>, node: Node<'_>) {
 
 /// Moves a bound that is no literal by one; literals are moved as such.
 fn moved_bound(found: &mut Found<'_>, bound: Node<'_>) {
-    let computed = !matches!(bound.kind(), "integer" | "number" | "unary_operator" | "unary_expression" | "string");
+    let computed =
+        !matches!(bound.kind(), "integer" | "number" | "unary_operator" | "unary_expression" | "string");
     if computed && !bound.kind().contains("comment") && bound.byte_range().len() <= LONGEST {
         found.add(Rank::Bound, bound, format!("({}) + 1", found.source.of(bound)));
     }

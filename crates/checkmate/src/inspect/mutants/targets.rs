@@ -52,6 +52,9 @@ pub(super) struct Targets {
 pub(super) fn touched(wish: &Wish<'_>, functions: &Functions) -> Targets {
     let mut targets = Targets::default();
     for path in functions.paths() {
+        if targets.list.len() >= MOST {
+            break;
+        }
         let Some(after) = wish.after.source(path) else { continue };
         let before = wish.before.text(path).unwrap_or_default();
         let starts = line_starts(&after.text);
@@ -113,15 +116,12 @@ fn touched_rows(before: &str, after: &str, function: &Function, starts: &[usize]
 }
 
 /// Returns the functions that new or changed tests mention, with all of their lines.
-pub(super) fn mentioned(
-    wish: &Wish<'_>,
-    files: &[FileFacts],
-    role: &dyn Fn(&str) -> FileRole,
-) -> Targets {
+pub(super) fn mentioned(wish: &Wish<'_>, files: &[FileFacts], role: &dyn Fn(&str) -> FileRole) -> Targets {
     let mut wanted: BTreeMap<Language, (BTreeSet<&str>, BTreeSet<String>)> = BTreeMap::new();
     for file in files {
         let old: BTreeSet<_> = file.tests_before.iter().map(|test| (&test.name, &test.body)).collect();
-        let mut new = file.tests_after.iter().filter(|test| !old.contains(&(&test.name, &test.body))).peekable();
+        let mut new =
+            file.tests_after.iter().filter(|test| !old.contains(&(&test.name, &test.body))).peekable();
         let (Some(language), Some(_)) = (Language::of(&file.path), new.peek()) else { continue };
         let (names, words) = wanted.entry(family(language)).or_default();
         names.extend(new.flat_map(|test| test.mentions.iter().map(String::as_str)));

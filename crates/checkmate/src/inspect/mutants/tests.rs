@@ -22,7 +22,8 @@ fn mutants(path: &str, before: &str, after: &str) -> String {
 
 #[test]
 fn python_by_line_and_most_telling_first() {
-    let before = "def f(text, limit):\n    if len(text) < limit:\n        return text\n    return text[:limit]\n";
+    let before =
+        "def f(text, limit):\n    if len(text) < limit:\n        return text\n    return text[:limit]\n";
     let after = "def f(text, limit, suffix='...'):\n    \"\"\"Text.\"\"\"\n    if len(text) <= limit and text:\n        \
                  return text\n    elif not text:\n        log.info('a' + 1)\n        raise ValueError(1 + 1)\n    \
                  for a in text:\n        if a is None:\n            continue\n        g(a)\n    \
@@ -95,7 +96,8 @@ fn closed_languages_only_get_what_compiles() {
     7  return len(a)+n == 2 || a+a == b => return len(a)-n == 2 || a+a == b
     4! if n > 1 { => panic("reached"); if n > 1 {
     "#);
-    let java = "class A {\n  int f(int n) {\n    if (n > 1) { list.add(n); }\n    return n * 2 + 1;\n  }\n}\n";
+    let java =
+        "class A {\n  int f(int n) {\n    if (n > 1) { list.add(n); }\n    return n * 2 + 1;\n  }\n}\n";
     insta::assert_snapshot!(mutants("A.java", "class A {}\n", java), @r#"
     3  if (n > 1) { list.add(n); } => if (n >= 1) { list.add(n); }
     3  if (n > 1) { list.add(n); } => if (!(n > 1)) { list.add(n); }
@@ -141,10 +143,27 @@ fn tests_only_are_asked_about_what_they_mention() {
     let role = |path: &str| if path.starts_with("lib") { FileRole::Code } else { FileRole::Test };
     let targets = targets::mentioned(&change.wish(TaskKind::Tests), &change.files, &role);
     let mutants = of_targets(&targets);
-    assert!(mutants.iter().all(|mutant| mutant.path == "lib/a.py" && mutant.function.as_deref() == Some("f")));
+    assert!(
+        mutants.iter().all(|mutant| mutant.path == "lib/a.py" && mutant.function.as_deref() == Some("f"))
+    );
     insta::assert_snapshot!(shown(&mutants), @r#"
     2  return a < 1 => return a <= 1
     2  return a < 1 => return None
     2! return a < 1 => raise RuntimeError("reached") return a < 1
+    "#);
+}
+
+#[test]
+fn regular_expressions_are_loosened() {
+    let after = "import re\n\ndef f(a):\n    return re.sub(r'[^a-z]+', '-', a)\n";
+    insta::assert_snapshot!(mutants("a.py", "import re\n", after), @r#"
+    4  return re.sub(r'[^a-z]+', '-', a) => return None
+    4  return re.sub(r'[^a-z]+', '-', a) => return re.sub(r'[^a-z]', '-', a)
+    4! return re.sub(r'[^a-z]+', '-', a) => raise RuntimeError("reached") return re.sub(r'[^a-z]+', '-', a)
+    "#);
+    insta::assert_snapshot!(mutants("a.js", "", "const a = (b) => b.replace(/^\\s/g, '');\n"), @r#"
+    1  const a = (b) => b.replace(/^\s/g, ''); => const a = (b) => undefined;
+    1  const a = (b) => b.replace(/^\s/g, ''); => const a = (b) => b.replace(/\s/g, '');
+    1! const a = (b) => b.replace(/^\s/g, ''); => const a = (b) => { throw new Error("reached"); };
     "#);
 }
