@@ -96,6 +96,10 @@ pub(super) fn changed(wish: &Wish<'_>, files: &[FileFacts]) -> Functions {
     let mut gone = BTreeSet::new();
     let mut found = Vec::new();
     for (path, before, after) in &sides {
+        // Nothing can be said to be new beside an old side that cannot be read.
+        if before.is_none() && wish.before.has(path) {
+            continue;
+        }
         let old = before.as_ref().map(code).unwrap_or_default();
         let new = after.as_ref().map(code).unwrap_or_default();
         let kept: BTreeSet<_> = new.keys().collect();

@@ -1,6 +1,8 @@
 //! Which grammar reads a file, and how its trees are walked.
 
-use tree_sitter::{Node, Parser, Tree};
+use std::ops::Range;
+
+use tree_sitter::{InputEdit, Node, Parser, Point, Tree};
 
 /// The languages that have a grammar here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,6 +64,27 @@ impl Source {
         Some(Self { path: path.to_owned(), language, text, tree })
     }
 
+    /// Returns the file with another text in place of a range of bytes; `None` if that has errors. Only what the
+    /// change touches is parsed again.
+    pub(crate) fn with(&self, range: &Range<usize>, text: &str) -> Option<Self> {
+        let (before, behind) = (self.text.get(..range.start)?, self.text.get(range.end..)?);
+        let made = [before, text, behind].concat();
+        let new_end = range.start + text.len();
+        let mut below = self.tree.clone();
+        below.edit(&InputEdit {
+            start_byte: range.start,
+            old_end_byte: range.end,
+            new_end_byte: new_end,
+            start_position: point(before),
+            old_end_position: point(self.text.get(..range.end)?),
+            new_end_position: point(made.get(..new_end)?),
+        });
+        let mut parser = Parser::new();
+        parser.set_language(&self.language.grammar()).ok()?;
+        let tree = parser.parse(&made, Some(&below)).filter(|tree| !tree.root_node().has_error())?;
+        Some(Self { path: self.path.clone(), language: self.language, text: made, tree })
+    }
+
     /// Returns the root of the tree.
     pub(crate) fn root(&self) -> Node<'_> {
         self.tree.root_node()
@@ -78,19 +101,10 @@ impl Source {
     }
 }
 
-/// Returns a text on one line, at most 200 characters. Does not read on behind them.
-pub(crate) fn one_line(text: &str) -> String {
-    let mut line = String::new();
-    for word in text.split_whitespace().take(200) {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.extend(word.chars().take(200));
-        if line.len() > 800 {
-            break;
-        }
-    }
-    line.chars().take(200).collect()
+/// Returns the line and column of the end of a text, from 0.
+fn point(text: &str) -> Point {
+    let line = text.rfind('\n').map_or(0, |newline| newline + 1);
+    Point { row: text.bytes().filter(|byte| *byte == b'\n').count(), column: text.len() - line }
 }
 
 /// Returns the line of a node, from 1.

@@ -44,7 +44,22 @@ pub(super) fn old_tests(wish: &Wish<'_>, files: &[FileFacts]) -> Vec<Layer> {
 /// Lays the candidate's tests over the base.
 pub(super) fn new_tests(wish: &Wish<'_>, files: &[FileFacts]) -> Vec<Layer> {
     let edits = inline(files, wish.before, wish.after);
-    let tested = files.iter().any(|file| file.role == FileRole::Test) || !edits.is_empty();
+    let tested = !edits.is_empty()
+        || files.iter().any(|file| match file.role {
+            FileRole::Test => true,
+            // What a test expects, kept beside it.
+            FileRole::TestSupport => file.path.ends_with(".snap") || file.path.contains("snapshot"),
+            FileRole::Code
+            | FileRole::Docs
+            | FileRole::TestConfig
+            | FileRole::BuildConfig
+            | FileRole::Ci
+            | FileRole::Manifest
+            | FileRole::Lock
+            | FileRole::Environment
+            | FileRole::Git
+            | FileRole::Other => false,
+        });
     let paths = files.iter().filter(|file| matches!(file.role, FileRole::Test | FileRole::TestSupport));
     let mut layers = files_of(wish.tree, wish.after, paths.filter(|_| tested));
     layers.extend(edits);

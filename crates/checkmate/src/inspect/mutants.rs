@@ -14,7 +14,6 @@ use checkmate_machine::spec::TaskKind;
 
 use self::targets::{Target, Targets};
 use super::functions::Functions;
-use super::language::tokens;
 use super::{Source, Wish};
 
 /// Mutants in all, those that only ask whether a place is reached left out.
@@ -154,16 +153,16 @@ fn spread(candidates: &[(&Target, Candidate)]) -> Vec<usize> {
 /// Makes a mutant; `None` if it does not parse or changes no code.
 fn made_of(source: &Source, target: &Target, found: &Candidate, reaches: bool) -> Option<Mutant> {
     let Range { start, end } = found.range;
-    let text = [source.text.get(..start)?, &found.text, source.text.get(end..)?].concat();
     let line_start = source.text.get(..start)?.rfind('\n').map_or(0, |newline| newline + 1);
     let rest = source.text.get(end..)?;
     let line_end = end + rest.find('\n').unwrap_or(rest.len());
     let was = source.text.get(line_start..line_end)?;
     let now = [source.text.get(line_start..start)?, &found.text, source.text.get(end..line_end)?].concat();
-    let mutated = Source::parse(&source.path, text)?;
-    if tokens(source, source.root()) == tokens(&mutated, mutated.root()) {
+    let replaced = source.text.get(start..end)?;
+    if replaced.split_whitespace().eq(found.text.split_whitespace()) {
         return None;
     }
+    source.with(&found.range, &found.text)?;
     Some(Mutant {
         path: target.path.clone(),
         line: u32::try_from(found.row).unwrap_or(u32::MAX - 1) + 1,

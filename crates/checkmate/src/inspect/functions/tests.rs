@@ -5,6 +5,9 @@ use checkmate_machine::spec::TaskKind;
 use super::{Function, changed};
 use crate::inspect::{Blob, Side, Wish};
 
+/// A file: its path, its role, its text before and after.
+type File<'a> = (&'a str, FileRole, Option<&'a str>, Option<&'a str>);
+
 /// A change of files by path: their role, their text before and after.
 pub(in crate::inspect) struct Change {
     base: TreeId,
@@ -15,9 +18,9 @@ pub(in crate::inspect) struct Change {
 }
 
 impl Change {
-    pub(in crate::inspect) fn of(files: &[(&str, FileRole, Option<&str>, Option<&str>)]) -> Self {
+    pub(in crate::inspect) fn of(files: &[File<'_>]) -> Self {
         // Blobs are named by their content, so that nothing need be kept.
-        let side = |pick: fn(&(&str, FileRole, Option<&str>, Option<&str>)) -> Option<String>| {
+        let side = |pick: fn(&File<'_>) -> Option<String>| {
             let blob = |id: String| Blob { id, regular: true };
             let files = files.iter().filter_map(|file| Some((file.0.to_owned(), blob(pick(file)?))));
             Side::new(files.collect(), Box::new(|id| Some(id.as_bytes().to_vec())))

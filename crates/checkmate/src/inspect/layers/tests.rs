@@ -1,5 +1,5 @@
 use checkmate_machine::effect::Layer;
-use checkmate_machine::facts::FileRole;
+use checkmate_machine::facts::{Entry, FileRole, Section};
 use checkmate_machine::spec::TaskKind;
 
 use super::{Edit, edited, new_tests, old_tests, reverted};
@@ -191,4 +191,35 @@ fn rust_go_and_java_functions_are_taken_back() {
       boolean f() { return false; }
     }
     "#);
+}
+
+#[test]
+fn typescript_functions_are_taken_back() {
+    let before = "export class A<T> {\n  get(a: T): T { return a; }\n}\n";
+    let after = "export interface B { a: number }\nexport class A<T> {\n  get(b: T, c?: number): T { return b; }\n  \
+                 static async make(): Promise<number> { return 1; }\n}\nexport const f = <T,>(a: T): T => a;\n\
+                 function* g(): Generator<number> { yield 1; }\n";
+    insta::assert_snapshot!(taken_back("a.ts", before, after), @r#"
+    export interface B { a: number }
+    export class A<T> {
+      get(b: T, c?: number): T { return undefined as any; }
+      static async make(): Promise<number> { return undefined as any; }
+    }
+    export const f = <T,>(a: T): T => undefined as any;
+    function* g(): Generator<number> { return undefined as any; }
+    "#);
+}
+
+#[test]
+fn a_manifest_comes_back_only_if_nothing_else_in_it_differs() {
+    let mut change = Change::of(&[("package.json", FileRole::Manifest, Some("{}"), Some("{ }"))]);
+    let entry =
+        |section| Entry { section, name: "x".to_owned(), before: String::new(), after: "y".to_owned() };
+    let mut layers = |sections: &[Section]| {
+        change.files[0].entries = sections.iter().map(|section| entry(*section)).collect();
+        old_tests(&change.wish(TaskKind::Bugfix), &change.files).len()
+    };
+    assert_eq!(layers(&[]), 0);
+    assert_eq!(layers(&[Section::TestScript, Section::TestConfig]), 1);
+    assert_eq!(layers(&[Section::TestScript, Section::Dependency]), 0);
 }

@@ -37,6 +37,7 @@ pub(super) fn of(found: &mut Found<'_>, node: Node<'_>, around: Around<'_>) {
             let value = node.named_child(0).filter(|value| value.kind() == "string");
             value.into_iter().for_each(|value| empty(found, value));
         }
+        "regex" => pattern(found, node),
         "call" | "call_expression" if open => joined(found, node),
         _ => {}
     }
@@ -79,16 +80,37 @@ fn joined(found: &mut Found<'_>, node: Node<'_>) {
     let member =
         function.child_by_field_name("attribute").or_else(|| function.child_by_field_name("property"));
     let name = member.map_or("", |member| found.source.of(member));
+    let object = function.child_by_field_name("object");
+    if object.is_some_and(|object| found.source.of(object) == "re") {
+        let first = node.child_by_field_name("arguments").and_then(|list| list.named_child(0));
+        first.filter(|first| first.kind() == "string").into_iter().for_each(|first| pattern(found, first));
+    }
     if !matches!(name, "join" | "replace" | "replaceAll" | "sub" | "get") {
         return;
     }
-    let object = function.child_by_field_name("object").filter(|_| name == "join");
+    let object = object.filter(|_| name == "join");
     let mut cursor = node.walk();
     let arguments = node.child_by_field_name("arguments");
     let list: Vec<Node<'_>> =
         arguments.map(|list| list.named_children(&mut cursor).collect()).unwrap_or_default();
     for text in object.into_iter().chain(list).filter(|text| text.kind() == "string") {
         empty(found, text);
+    }
+}
+
+/// Loosens a regular expression: one repetition, one anchor or the search for all goes.
+fn pattern(found: &mut Found<'_>, node: Node<'_>) {
+    let text = found.source.of(node);
+    let repeated = ["]+", ")+", "]*", ")*", "\\s+", "\\w+", "\\d+", "\\s*", "\\w*", "\\d*", "]?", ")?"];
+    let places = repeated.iter().filter_map(|sign| text.find(sign).map(|at| at + sign.len() - 1));
+    let anchors = ["\"^", "'^", "/^", "$\"", "$'", "$/"];
+    let anchors =
+        anchors.iter().filter_map(|sign| Some(text.find(sign)? + usize::from(!sign.starts_with('$'))));
+    let all = text.ends_with("/g").then(|| text.len() - 1);
+    if let Some(at) = places.min().or(anchors.min()).or(all)
+        && let (Some(before), Some(behind)) = (text.get(..at), text.get(at + 1..))
+    {
+        found.add(Rank::Bound, node, format!("{before}{behind}"));
     }
 }
 

@@ -302,14 +302,21 @@ fn returns(found: &mut Found<'_>, node: Node<'_>, around: Around<'_>) {
         _ => None,
     };
     let Some(value) = value else { return };
-    let (text, python) = (source.of(value), source.language == Language::Python);
+    let text = source.of(value);
     match text {
         "None" | "null" | "undefined" => return,
         "True" => return found.add(Rank::Return, value, "False"),
         "False" => return found.add(Rank::Return, value, "True"),
         "true" => return found.add(Rank::Return, value, "false"),
         "false" => return found.add(Rank::Return, value, "true"),
-        _ => found.add(Rank::Return, value, if python { "None" } else { "undefined" }),
+        _ => {
+            let nothing = match source.language {
+                Language::Python => "None",
+                Language::TypeScript | Language::Tsx => "undefined as any",
+                Language::JavaScript | Language::Rust | Language::Go | Language::Java => "undefined",
+            };
+            found.add(Rank::Return, value, nothing);
+        }
     }
     let function = if node.kind() == "arrow_function" { Some(node) } else { around.function };
     let first = function.and_then(|function| first_parameter(source, function));
@@ -415,16 +422,7 @@ const TIDYING: [&str; 20] = [
 ];
 
 /// Functions of one argument that pass it on otherwise.
-const WRAPPERS: [&str; 8] = [
-    "abs",
-    "Math.abs",
-    "Math.floor",
-    "Math.round",
-    "encodeURIComponent",
-    "decodeURIComponent",
-    "set",
-    "reversed",
-];
+const WRAPPERS: [&str; 6] = ["abs", "Math.abs", "Math.floor", "Math.round", "set", "reversed"];
 
 /// Functions that take the other end, and methods that ask for one instead of all.
 const OPPOSITES: [(&str, &str); 8] = [

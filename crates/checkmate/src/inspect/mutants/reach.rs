@@ -62,18 +62,16 @@ fn statements(source: &Source, start: usize, end: usize) -> Vec<Node<'_>> {
         }
         let below = children(node);
         if BLOCKS.contains(&node.kind()) && node.start_byte() >= start && node.end_byte() <= end {
-            let stands = |child: &&Node<'_>| {
-                !child.kind().contains("comment")
-                    && !matches!(
-                        child.kind(),
-                        "statement_list"
-                            | "explicit_constructor_invocation"
-                            | "attribute_item"
-                            | "inner_attribute_item"
-                    )
-                    && !(child.kind() == "expression_statement"
-                        && source.language == Language::Python
-                        && child.named_child(0).is_some_and(|inner| inner.kind() == "string"))
+            let stands = |child: &&Node<'_>| match child.kind() {
+                "statement_list"
+                | "explicit_constructor_invocation"
+                | "attribute_item"
+                | "inner_attribute_item" => false,
+                // Documentation.
+                "expression_statement" if source.language == Language::Python => {
+                    child.named_child(0).is_none_or(|inner| inner.kind() != "string")
+                }
+                kind => !kind.contains("comment"),
             };
             found.extend(below.iter().filter(stands).copied());
         }

@@ -52,6 +52,9 @@ pub(super) struct Targets {
 pub(super) fn touched(wish: &Wish<'_>, functions: &Functions) -> Targets {
     let mut targets = Targets::default();
     for path in functions.paths() {
+        if targets.list.len() >= MOST {
+            break;
+        }
         let Some(after) = wish.after.source(path) else { continue };
         let before = wish.before.text(path).unwrap_or_default();
         let starts = line_starts(&after.text);

@@ -152,3 +152,18 @@ fn tests_only_are_asked_about_what_they_mention() {
     2! return a < 1 => raise RuntimeError("reached") return a < 1
     "#);
 }
+
+#[test]
+fn regular_expressions_are_loosened() {
+    let after = "import re\n\ndef f(a):\n    return re.sub(r'[^a-z]+', '-', a)\n";
+    insta::assert_snapshot!(mutants("a.py", "import re\n", after), @r#"
+    4  return re.sub(r'[^a-z]+', '-', a) => return None
+    4  return re.sub(r'[^a-z]+', '-', a) => return re.sub(r'[^a-z]', '-', a)
+    4! return re.sub(r'[^a-z]+', '-', a) => raise RuntimeError("reached") return re.sub(r'[^a-z]+', '-', a)
+    "#);
+    insta::assert_snapshot!(mutants("a.js", "", "const a = (b) => b.replace(/^\\s/g, '');\n"), @r#"
+    1  const a = (b) => b.replace(/^\s/g, ''); => const a = (b) => undefined;
+    1  const a = (b) => b.replace(/^\s/g, ''); => const a = (b) => b.replace(/\s/g, '');
+    1! const a = (b) => b.replace(/^\s/g, ''); => const a = (b) => { throw new Error("reached"); };
+    "#);
+}
