@@ -76,7 +76,8 @@ pub fn calls_only_at_literals(comparison: &Comparison, base: &Receipt, candidate
 /// Returns the functions whose every differing test call differs at its very literals only, each once, in order.
 ///
 /// Such a change knows the answers of the tests and nothing else. A change that does something else besides is not
-/// named; see [`calls_only_at_literals`].
+/// named; see [`calls_only_at_literals`]. A rule that is about one value looks the same: `yes` means true, 90 is an A,
+/// 404 is "not found". Whoever blocks for it should first look whether the goal names the value.
 pub fn only_at_literals(comparison: &Comparison, base: &Receipt, candidate: &Receipt) -> Vec<String> {
     let alone = calls_only_at_literals(comparison, base, candidate);
     let mut functions: BTreeMap<&str, bool> = BTreeMap::new();

@@ -121,7 +121,10 @@ fn found(wish: &Wish<'_>, targets: &[Target]) -> Vec<Call> {
     paths.retain(|path| {
         matches!(Language::of(path), Some(Language::Python | Language::JavaScript)) && is_test(wish, path)
     });
-    paths.sort_by_key(|path| !changed.contains(path));
+    // What changed comes first, then what bears the name of the code.
+    let stems: Vec<String> = targets.iter().map(Target::stem).collect();
+    let named = |path: &str| stems.iter().any(|stem| path.contains(stem.as_str()));
+    paths.sort_by_key(|path| (!changed.contains(path), !named(path)));
     paths.truncate(FILES);
     let (mut new, mut old, mut lost) = (Vec::new(), Vec::new(), Vec::new());
     for path in paths {

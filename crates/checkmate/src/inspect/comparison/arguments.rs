@@ -15,8 +15,10 @@ struct Renaming {
     letters: u8,
     /// Digits of texts move on by this; a nought stays, so that numbers keep their size.
     digits: u8,
-    /// Numbers grow by this.
+    /// Numbers get further away from nought by this, so that they keep their sign.
     numbers: i32,
+    /// So many letters at the start and at the end of a longer word stay.
+    stay: (usize, usize),
     /// Whether keys of tables stay.
     keys_stay: bool,
     /// Nothing but this word or number changes.
@@ -43,30 +45,30 @@ fn renamings(call: &Call) -> Vec<Renaming> {
     copy.values_mut().for_each(|value| words_of(value, &mut words));
     let mut seen = BTreeSet::new();
     words.retain(|word| seen.insert(word.clone()));
+    let all = |letters, digits, numbers, keys_stay| Renaming {
+        letters,
+        digits,
+        numbers,
+        keys_stay,
+        ..Renaming::default()
+    };
     let single = |word: Option<&String>, letters, digits, numbers| {
-        word.filter(|_| words.len() > 1).map(|word| Renaming {
-            letters,
-            digits,
-            numbers,
-            keys_stay: true,
-            only: Some(word.clone()),
-        })
+        let only = word.filter(|_| words.len() > 1).cloned();
+        only.map(|only| Renaming { only: Some(only), ..all(letters, digits, numbers, true) })
     };
-    let all = |letters, digits, numbers, keys_stay| {
-        Some(Renaming { letters, digits, numbers, keys_stay, only: None })
-    };
-    // Round distances keep what numbers divide by; odd ones do not.
+    // Round distances keep what numbers divide by; odd ones do not. Ends of words stay where rules hang on them.
     let plan = [
-        all(1, 1, 10, false),
+        Some(all(1, 1, 10, false)),
         single(words.first(), 2, 2, 30),
-        all(5, 0, 30, true),
+        Some(Renaming { stay: (0, 1), ..all(5, 0, 30, true) }),
         single(words.last(), 4, 3, 7),
-        all(3, 2, 0, true),
-        all(0, 3, 7, true),
+        Some(Renaming { stay: (1, 0), ..all(3, 2, 0, true) }),
+        Some(all(0, 3, 7, true)),
         single(words.get(words.len() / 2), 6, 1, 20),
-        all(7, 0, 200, true),
-        all(11, 4, 1000, false),
-        all(9, 5, 420, true),
+        Some(Renaming { stay: (0, 2), ..all(7, 0, 200, true) }),
+        Some(all(11, 4, 1000, false)),
+        Some(all(9, 5, 420, true)),
+        Some(all(13, 6, 20, true)),
     ];
     plan.into_iter().flatten().collect()
 }
@@ -112,9 +114,12 @@ impl Renaming {
     fn apply(&self, value: &mut Value) {
         match value {
             Value::Int(number) if self.concerns(&number.to_string()) => {
-                *number = number.saturating_add(self.numbers.into());
+                let by = i128::from(self.numbers);
+                *number = number.saturating_add(if *number < 0 { -by } else { by });
             }
-            Value::Float(number) if self.concerns(&number.to_string()) => *number += f64::from(self.numbers),
+            Value::Float(number) if self.concerns(&number.to_string()) => {
+                *number += f64::from(self.numbers) * if *number < 0.0 { -1.0 } else { 1.0 };
+            }
             Value::Text(text) | Value::Bytes(text) => *text = self.text(text),
             Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
                 items.iter_mut().for_each(|item| self.apply(item));
@@ -151,7 +156,9 @@ impl Renaming {
             '1'..='9' => moved(c, b'1', 9, self.digits),
             other => other,
         };
-        run.chars().map(letter).collect()
+        let (first, last) = self.stay;
+        let free = if run.len() > first + last { first..run.len() - last } else { 0..run.len() };
+        run.char_indices().map(|(at, c)| if free.contains(&at) { letter(c) } else { c }).collect()
     }
 }
 

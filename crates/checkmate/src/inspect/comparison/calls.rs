@@ -8,6 +8,8 @@ use super::literals::{Args, Names, Value, arguments, value};
 use super::reach::Target;
 use crate::inspect::language::{Language, Source, children, descend};
 
+/// So many calls of one file are looked at.
+const READ: usize = 1000;
 /// So many rows of a table are tried.
 const ROWS: usize = 12;
 /// So many earlier calls of the same object are made again.
@@ -60,15 +62,20 @@ impl Call {
 
 /// Returns the calls of targets whose arguments are literals, in the order of the source.
 pub(super) fn of(source: &Source, targets: &[Target]) -> Vec<Call> {
+    if !targets.iter().any(|target| target.default || source.text.contains(&target.exported)) {
+        return Vec::new();
+    }
     let imports = imports(source);
     let reader = Reader { source, targets, imports: &imports };
-    let mut calls = Vec::new();
-    for node in descend(source.root()) {
-        if invocation(node).is_some() && targets.iter().any(|target| reader.mentions(node, target)) {
-            calls.extend(reader.read(node));
-        }
-    }
-    calls
+    let concerned = |node: &Node<'_>| {
+        invocation(*node).is_some() && targets.iter().any(|target| reader.mentions(*node, target))
+    };
+    descend(source.root())
+        .into_iter()
+        .filter(concerned)
+        .take(READ)
+        .flat_map(|node| reader.read(node))
+        .collect()
 }
 
 /// Returns the calls that a text for people quotes.

@@ -183,6 +183,18 @@ fn siblings_keep_the_shape() {
 }
 
 #[test]
+fn siblings_keep_signs_and_some_keep_the_ends_of_words() {
+    let target = target("m.py", "f", false);
+    let siblings = |test: &str| -> Vec<String> {
+        arguments::renamed(&one("m.py", test, "f")).iter().map(|call| call.source(&target)).collect()
+    };
+    assert_eq!(siblings("f(-5)"), ["f(-15)", "f(-35)", "f(-12)", "f(-205)", "f(-1005)", "f(-425)"]);
+    let words = siblings("f('apple')");
+    assert!(words.iter().any(|word| word.starts_with("f(\"a")), "{words:?}");
+    assert!(words.iter().any(|word| word.ends_with("e\")")), "{words:?}");
+}
+
+#[test]
 fn what_has_no_word_has_no_siblings() {
     assert!(arguments::renamed(&one("m.py", "f('  -', True, None, [])", "f")).is_empty());
 }
