@@ -80,18 +80,38 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
         }
         return Opinion::Objected(vec![evidence.objection(GateName::Comparison, "differs", message)]);
     }
-    let narrow = compared::only_at_literals(comparison, base, candidate);
+    let narrow: Vec<&str> = compared::calls_only_at_literals(comparison, base, candidate)
+        .into_iter()
+        .filter_map(|call| comparison.calls.get(call as usize))
+        .map(|call| call.text.as_str())
+        .filter(|call| !is_meant(&evidence.task.goal, call))
+        .collect();
     if narrow.is_empty() {
         return Opinion::Passed(format!(
-            "{told} calls compared; the change acts on more than its tests' literals."
+            "{told} calls compared; the change acts on more than its tests' values."
         ));
     }
-    let names = listed(narrow.iter().map(String::as_str));
     let text = format!(
-        "The change acts on nothing but the very values of its tests: called with other values of the same shape, {names} \
-         behaves as before. Implement the rule instead of its examples, or say why only these values are meant."
+        "The change acts on the very values of a test and on nothing like them: {} differs from before, but calls with \
+         other values of the same shape do not. Implement the rule instead of its examples, or say why only these values \
+         are meant.",
+        listed(narrow.iter().copied())
     );
     Opinion::Objected(vec![evidence.objection(GateName::Comparison, &narrow.join(" "), text)])
+}
+
+/// Tells whether the goal itself is about the values of a call: it states all of them, and says nothing of others like
+/// them.
+fn is_meant(goal: &str, call: &str) -> bool {
+    const GENERAL: [&str; 16] = [
+        "any", "all", "every", "each", "always", "never", "whatever", "whenever", "longer", "shorter",
+        "more", "repeated", "runs", "several", "general", "other",
+    ];
+    let general = goal
+        .split(|c: char| !c.is_alphanumeric())
+        .any(|word| GENERAL.contains(&word.to_lowercase().as_str()));
+    let inside = call.split_once('(').map_or(call, |(_, inside)| inside).trim_end_matches(')');
+    !general && !inside.is_empty() && goal.contains(inside)
 }
 
 fn asked<'a>(evidence: &Evidence<'a>) -> Option<&'a Comparison> {

@@ -101,6 +101,21 @@ impl Source {
     }
 }
 
+/// Returns a text on one line, at most 200 characters. Does not read on behind them.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace().take(200) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().take(200));
+        if line.len() > 800 {
+            break;
+        }
+    }
+    line.chars().take(200).collect()
+}
+
 /// Returns the line and column of the end of a text, from 0.
 fn point(text: &str) -> Point {
     let line = text.rfind('\n').map_or(0, |newline| newline + 1);

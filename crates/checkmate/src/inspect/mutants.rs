@@ -94,6 +94,14 @@ fn of_targets(targets: &Targets) -> Vec<Mutant> {
     candidates.retain(|(target, found)| {
         seen.insert((target.path.as_str(), found.range.start, found.range.end, found.text.clone()))
     });
+    // A condition that is written twice is decided once: its second mutant tells nothing new.
+    let mut alike = BTreeSet::new();
+    candidates.retain(|(target, found)| {
+        let around = targets.sources.get(&target.path).and_then(|source| around(source, found));
+        around.is_none_or(|around| {
+            alike.insert((target.path.clone(), target.function.clone(), around, found.text.clone()))
+        })
+    });
     let mut made = chosen(targets, &candidates);
     let bodies = targets.list.iter().filter(|target| target.body.is_some() && !target.describes());
     let reached = bodies.filter_map(|target| {
@@ -102,6 +110,17 @@ fn of_targets(targets: &Targets) -> Vec<Mutant> {
     });
     made.extend(reached.take(MOST_REACHED));
     made
+}
+
+/// Returns the expression that a candidate changes a part of, with what it changes marked.
+fn around(source: &Source, found: &Candidate) -> Option<String> {
+    let node = source.root().descendant_for_byte_range(found.range.start, found.range.end)?;
+    let whole = if node.byte_range() == found.range { node.parent()? } else { node };
+    let (from, to) = (whole.start_byte(), whole.end_byte());
+    let short = to - from <= 200;
+    let text = |range: Range<usize>| source.text.get(range);
+    short.then_some(())?;
+    Some(format!("{}\0{}", text(from..found.range.start)?, text(found.range.end..to)?))
 }
 
 /// Chooses among sorted candidates: one for each line, then one of another kind, then any other.
