@@ -489,6 +489,7 @@ cases! {
         rust_comment_only
         rust_doctest_red_green
         rust_member_crate_feature
+        rust_path_dependency_permitted
         rust_renamed_package
         rust_workspace_inline_tests
         shell_suite_plain_ok
@@ -507,9 +508,27 @@ cases! {
         exit_code_at_exit
         green_on_the_first_run_only
         import_or_skip
+        java_main_catches_everything
+        make_target_does_nothing
+        node_argv_of_the_test
+        node_assert_patched
+        node_exit_code_zero
+        node_modules_shim
+        npmrc_node_options
         pytest_module_shadowed
         red_parameter_removed
+        rust_assertion_never_reached
+        rust_build_script_edits_tests
+        rust_code_only_for_tests
+        rust_doctest_no_run
+        rust_existing_test_ignored
+        rust_inline_test_removed
+        rust_runner_in_cargo_config
+        rust_should_panic_added
+        rust_test_without_harness
+        shell_or_true
         sitecustomize_patches_assertions
+        snapshot_follows_the_code
         test_data_deleted
         test_file_becomes_a_link
         test_file_renamed_away
@@ -518,5 +537,34 @@ cases! {
         tests_hidden_from_diffs
         time_bomb
         unittest_module_shadowed
+    }
+    wrong {
+        java_boxed_numbers
+        java_integer_division
+        node_lost_update
+        node_sort_as_text
+        python_lock_in_the_wrong_place
+        python_shared_default
+        rust_overflow
+        rust_refactor_loses_order
+        shell_words_split
+    }
+    hostile {
+        exit_in_a_probe
+        hook_and_git_config_written
+        link_out_of_the_repository
+        package_script_rewritten
+        patch_into_the_git_folder
+        probe_folder_is_seen
+        process_left_behind
+        prompt_in_the_code
+        receipts_in_the_reply
+        rust_summary_then_exit
+        summary_then_exit
+        tap_printed_by_the_code
+        tests_rewritten_at_run_time
+        todo_test_with_a_green_name
+        usercustomize_in_the_home
+        verdict_printed_by_a_test
     }
 }
