@@ -355,15 +355,16 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/evidence")
 }
 
-/// Makes a world in which the tools of the developer can be found.
+/// Makes a world in which rustup finds its toolchains.
+///
+/// Cargo's own home is the world's: a target folder that the developer's configuration names would be shared by all
+/// cases, and then one runs the tests of another.
 fn environment() -> TestEnvironment {
     let mut environment = TestEnvironment::empty();
     let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-    for (name, folder) in [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo")] {
-        let value = std::env::var_os(name).map_or_else(|| home.join(folder), PathBuf::from);
-        if value.is_dir() {
-            environment.set(name, value.to_str().unwrap());
-        }
+    let toolchains = std::env::var_os("RUSTUP_HOME").map_or_else(|| home.join(".rustup"), PathBuf::from);
+    if toolchains.is_dir() {
+        environment.set("RUSTUP_HOME", toolchains.to_str().unwrap());
     }
     environment
 }
