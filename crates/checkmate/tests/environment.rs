@@ -166,10 +166,15 @@ impl TestEnvironment {
 
     /// Waits for a process to end; one that does not is killed and fails the test.
     pub(crate) fn end_of(&self, child: Child) -> Output {
+        self.end_within(child, PATIENCE)
+    }
+
+    /// The same with another patience.
+    pub(crate) fn end_within(&self, child: Child, patience: Duration) -> Output {
         let process = Pid::from_child(&child);
         let (ended, end) = std::sync::mpsc::channel();
         std::thread::spawn(move || ended.send(child.wait_with_output()));
-        let output = end.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+        let output = end.recv_timeout(patience).unwrap_or_else(|_| {
             rustix::process::kill_process(process, Signal::KILL).unwrap();
             panic!("the program did not end");
         });

@@ -24,6 +24,8 @@ mod test_crash;
 #[cfg(test)]
 mod test_demo;
 #[cfg(test)]
+mod test_evidence;
+#[cfg(test)]
 mod test_history;
 #[cfg(test)]
 mod test_init;
