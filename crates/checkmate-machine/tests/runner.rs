@@ -5,6 +5,10 @@
 )]
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be read fails its test")]
 
+mod judged;
 mod patches;
 mod perturbed;
+#[path = "script/receipt.rs"]
+mod receipt;
 mod replies;
+mod verdicts;

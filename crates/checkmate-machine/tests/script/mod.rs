@@ -1,5 +1,7 @@
 //! Plays a script against a cycle and takes down what happens.
 
+mod receipt;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
@@ -10,7 +12,6 @@ use checkmate_machine::event::{
     Answer, Called, Candidate, Change, ChangeKind, Command, Failure, FailureKind, FileFact, FileText,
     Prepared, Usage,
 };
-use checkmate_machine::evidence::{Ended, Output, Receipt, TestReport};
 use checkmate_machine::facts::Inspection;
 use checkmate_machine::ids::{CommitId, TreeId};
 use checkmate_machine::notice::Notice;
@@ -20,6 +21,8 @@ use checkmate_machine::spec::{
     EvidenceRules, LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task,
 };
 use serde_json::{Value, json};
+
+use receipt::receipt;
 
 /// Returns the trace of a script, and what its prompts should have held.
 pub(crate) fn play(text: &str) -> (String, Vec<String>) {
@@ -313,76 +316,6 @@ fn candidate(tree: TreeId, paths: &[String], diff: &str) -> Candidate {
     Candidate { tree, changes, diff: format!("the change: {diff}\n{parts}") }
 }
 
-/// Reads `pass 3`, `fail 2 a b`, `unheeded 2 a b` (the same with exit code 0), `errors file`, `none`, `unreported`, `exit 1`, `timeout`, `not started`, `flaky`; empty is green.
-fn receipt(line: &str, kind: CheckKind, command: &CommandLine, tree: &TreeId) -> Receipt {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let mut report = TestReport { runner: "tap".into(), ..TestReport::default() };
-    let mut ended = Ended::Exited { code: 0 };
-    let number = |at: usize| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(0);
-    let usual = match kind {
-        CheckKind::Baseline => 2,
-        CheckKind::Arbiter => 4,
-        CheckKind::Tests
-        | CheckKind::BuilderRun
-        | CheckKind::Diagnostic
-        | CheckKind::ArbiterBase
-        | CheckKind::Merged
-        | CheckKind::OldTests
-        | CheckKind::NewTests
-        | CheckKind::Reverted
-        | CheckKind::Repeat(_)
-        | CheckKind::RepeatBase(_)
-        | CheckKind::Example
-        | CheckKind::Probe(_)
-        | CheckKind::ProbeAgain(_)
-        | CheckKind::ProbeBase(_)
-        | CheckKind::CompareBase
-        | CheckKind::Compare
-        | CheckKind::Mutant(_) => 3,
-    };
-    match words.first().copied().unwrap_or("") {
-        "" => report.passed = usual,
-        "pass" => report.passed = number(1),
-        result @ ("fail" | "unheeded") => {
-            report.passed = number(1);
-            report.failing = words[2..].iter().map(|name| (*name).to_owned()).collect();
-            report.failed = u32::try_from(report.failing.len()).unwrap();
-            ended = Ended::Exited { code: i32::from(result == "fail") };
-        }
-        "errors" => {
-            report.errors = 1;
-            report.failing = vec![words[1].into()];
-            ended = Ended::Exited { code: 1 };
-        }
-        "none" | "unreported" => {}
-        "exit" => {
-            report.passed = usual;
-            ended = Ended::Exited { code: 1 };
-        }
-        "timeout" => ended = Ended::TimedOut { limit_s: 60 },
-        "not" => ended = Ended::NotStarted { reason: "no such file".into() },
-        "flaky" => {
-            report.passed = 3;
-            report.flaky = vec!["sometimes".into()];
-        }
-        unknown => panic!("no result is called {unknown}"),
-    }
-    let text = format!("output of {line}\n");
-    Receipt {
-        tree: tree.clone(),
-        saw: None,
-        seed: None,
-        argv: command.argv.clone(),
-        shell: command.shell,
-        of_repository: true,
-        ended,
-        report: (words.first() != Some(&"unreported")).then_some(report),
-        stdout: Output { bytes: text.len() as u64, text, sha256: String::new() },
-        stderr: Output::default(),
-        duration_ms: 1,
-    }
-}
-
 fn failed(kind: &str) -> Answer {
     Answer::Failed(failure(serde_json::from_value(Value::String(kind.into())).unwrap()))
 }
@@ -588,6 +521,10 @@ fn told(notice: &Notice) -> Option<String> {
                 "Refused",
                 "$ ",
                 "The user's later",
+                "The evidence",
+                "The examiner",
+                "The builder disputes",
+                "The probe",
                 "Merged with",
             ];
             starts
