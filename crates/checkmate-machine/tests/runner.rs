@@ -11,4 +11,6 @@ mod perturbed;
 #[path = "script/receipt.rs"]
 mod receipt;
 mod replies;
+#[path = "script/shorthand.rs"]
+mod shorthand;
 mod verdicts;

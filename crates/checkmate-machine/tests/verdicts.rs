@@ -4,9 +4,9 @@
 //!
 //! - `== task`: `goal TEXT`, `kind bugfix`, `permit config`, `given_red`, `example PATH | RUN | TEXT`, and the rules:
 //!   `level mutation on`, `only scope secrets`, `command npm test`, `strictness strict`.
-//! - `== facts`: what reading the change finds out; see [`shorthand`].
+//! - `== facts`: what reading the change finds out, in the words of `script/shorthand.rs`.
 //! - `== diff`: the change as a diff.
-//! - `== runs`: what commands say, one a line; see [`world`]. Whatever is asked and not said is pleasant, but for
+//! - `== runs`: what commands say, one a line, in the words of `verdicts/world.rs`. Whatever is asked and not said is pleasant, but for
 //!   `nothing else`, which leaves it unanswered. The baseline is `pass 3` and the tests are `pass 4` unless said.
 //! - `== probes`: `ID | CRITERION | PATH | RUN | TEXT`, and `dismissed ID`.
 //! - `== answers`: `GATE justified TEXT` answers all objections of a gate, `GATE-1a2b …` one.
@@ -15,13 +15,13 @@
 //! - `== expect`: what was asked, round by round; the decision; every gate that does not simply pass, and the one that
 //!   the fixture is about. `BLESS=1` writes this section anew.
 
-mod shorthand;
 mod world;
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::shorthand::{self, enumerated};
 use checkmate_machine::command::CommandLine;
 use checkmate_machine::effect::CheckKind;
 use checkmate_machine::event::{Candidate, FileFact};
@@ -37,8 +37,6 @@ use checkmate_machine::spec::{
 use checkmate_machine::task::{self, Permits};
 use checkmate_machine::verdict::evidence::Evidence;
 use checkmate_machine::verdict::{Case, GateName, ReviewState, State, Verdict, judge, plan};
-use serde_json::Value;
-
 use world::World;
 
 /// How many rounds of questions there may be.
@@ -135,7 +133,8 @@ impl Fixture {
         // Red tests end a turn before anything else is asked.
         for round in 0.. {
             assert!(round < ROUNDS, "it does not end:\n{told}");
-            let wants = if green { plan::next(&self.evidence(&permits, &base, green, &[])) } else { Vec::new() };
+            let wants =
+                if green { plan::next(&self.evidence(&permits, &base, green, &[])) } else { Vec::new() };
             if wants.is_empty() {
                 break;
             }
@@ -189,7 +188,8 @@ impl Fixture {
     fn said(&self, objections: &[checkmate_machine::verdict::evidence::Objection]) -> Vec<FindingAnswer> {
         let mut said = Vec::new();
         for (to, answer, text) in &self.answers {
-            let meant = objections.iter().filter(|one| one.id.rsplit_once('-').unwrap().0 == to || one.id == *to);
+            let meant =
+                objections.iter().filter(|one| one.id.rsplit_once('-').unwrap().0 == to || one.id == *to);
             let before = said.len();
             said.extend(meant.map(|one| FindingAnswer {
                 to: one.id.clone(),
@@ -243,10 +243,6 @@ fn word(value: impl serde::Serialize) -> String {
     serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
 }
 
-fn enumerated<T: serde::de::DeserializeOwned>(word: &str) -> T {
-    serde_json::from_value(Value::String(word.to_owned())).unwrap_or_else(|error| panic!("{word}: {error}"))
-}
-
 /// Returns the lines of a section without empty ones and comments.
 fn section(text: &str, name: &str) -> Vec<String> {
     let lines = raw(text, name);
@@ -291,8 +287,11 @@ fn rules(lines: &[String]) -> (Task, Policy) {
             "permit" => task.permits.push(value.into()),
             "given_red" => task.given_red = true,
             "example" => {
-                let [path, run, content] = value.splitn(3, " | ").collect::<Vec<_>>()[..] else { panic!("{value}") };
-                task.examples = Some(Examples { path: path.into(), run: run.into(), content: content.into() });
+                let [path, run, content] = value.splitn(3, " | ").collect::<Vec<_>>()[..] else {
+                    panic!("{value}")
+                };
+                task.examples =
+                    Some(Examples { path: path.into(), run: run.into(), content: content.into() });
             }
             "level" => {
                 let (gate, level) = value.split_once(' ').unwrap();
@@ -312,7 +311,8 @@ fn rules(lines: &[String]) -> (Task, Policy) {
 }
 
 fn probes(lines: &[String]) -> Probes {
-    let (dismissed, written): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.starts_with("dismissed "));
+    let (dismissed, written): (Vec<_>, Vec<_>) =
+        lines.iter().partition(|line| line.starts_with("dismissed "));
     let probe = |line: &String| {
         let [id, criterion, path, run, content] = line.splitn(5, " | ").collect::<Vec<_>>()[..] else {
             panic!("{line}")

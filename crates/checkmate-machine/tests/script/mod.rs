@@ -1,6 +1,7 @@
 //! Plays a script against a cycle and takes down what happens.
 
 mod receipt;
+mod shorthand;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
@@ -243,6 +244,7 @@ fn spec(lines: &[String]) -> Spec {
         evidence: EvidenceRules::default(),
         examiner: false,
     };
+    let (mut goal, mut kind) = ("Sum the numbers.".to_owned(), None);
     for line in lines {
         let (key, value) = line.split_once(' ').unwrap_or((line, ""));
         let quoted = Value::String(value.to_owned());
@@ -259,18 +261,14 @@ fn spec(lines: &[String]) -> Spec {
             "interactive" => policy.interactive = true,
             "evidence" => policy.evidence = EvidenceRules::usual(),
             "examiner" => policy.examiner = true,
+            "goal" => goal = value.into(),
+            "kind" => kind = Some(serde_json::from_value(quoted).unwrap()),
             "land" => policy.land = serde_json::from_value(quoted).unwrap(),
             unknown => panic!("no rule is called {unknown}"),
         }
     }
     Spec {
-        task: Task {
-            goal: "Sum the numbers.".into(),
-            kind: None,
-            permits: Vec::new(),
-            given_red: false,
-            examples: None,
-        },
+        task: Task { goal, kind, permits: Vec::new(), given_red: false, examples: None },
         product: Product::Patch,
         policy,
         prompts: checkmate_machine::prompt::shipped(),
@@ -289,10 +287,18 @@ fn prepared() -> Prepared {
     }
 }
 
-/// Reads the facts of a change as JSON; nothing is known where there is none.
+/// Reads the facts of a change as JSON, or in the words of [`shorthand`], `;` between them and `-` before what is in a
+/// file; nothing is known where there is none.
 fn inspection(line: &str) -> Inspection {
     if line.is_empty() {
         return Inspection::default();
+    }
+    if !line.starts_with('{') {
+        let lines: Vec<String> = line
+            .split("; ")
+            .map(|one| one.replacen("- ", "  ", usize::from(one.starts_with("- "))))
+            .collect();
+        return shorthand::read(&lines).inspection;
     }
     let mut facts = serde_json::to_value(Inspection::default()).unwrap();
     let said: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -506,7 +512,7 @@ fn told(notice: &Notice) -> Option<String> {
                 .gates
                 .iter()
                 .filter(|gate| {
-                    !gate.passed || gate.message.contains("skipped") || gate.message.contains("moderator")
+                    !gate.passed || gate.message.contains("skipped by") || gate.message.contains("moderator")
                 })
                 .map(|gate| format!("; {}: {}", gate.gate.name(), gate.message))
                 .collect();

@@ -75,9 +75,9 @@ impl World {
             None if self.pleasant => self.usual(want.kind),
             None => return None,
         };
-        Some(timed(&line, |line| special(line, want).unwrap_or_else(|| {
-            receipt(line, want.kind, &want.command, &want.tree)
-        })))
+        Some(timed(&line, |line| {
+            special(line, want).unwrap_or_else(|| receipt(line, want.kind, &want.command, &want.tree))
+        }))
     }
 
     /// Returns what is said and was not asked.
@@ -88,20 +88,24 @@ impl World {
     /// Says what an honest and well tested change would show.
     fn usual(&self, kind: CheckKind) -> String {
         match kind {
-            CheckKind::OldTests => match self.baseline.as_ref().map(|baseline| (baseline.signal(), &baseline.report)) {
-                Some((_, Some(report))) if self.tests.last().unwrap().signal() != Signal::Fail => {
-                    format!("pass {}", report.ran())
+            CheckKind::OldTests => {
+                match self.baseline.as_ref().map(|baseline| (baseline.signal(), &baseline.report)) {
+                    Some((_, Some(report))) if self.tests.last().unwrap().signal() != Signal::Fail => {
+                        format!("pass {}", report.ran())
+                    }
+                    Some((Signal::Pass { .. }, None)) => "unreported".into(),
+                    Some(_) | None => self.tests_line.clone(),
                 }
-                Some((Signal::Pass { .. }, None)) => "unreported".into(),
-                Some(_) | None => self.tests_line.clone(),
-            },
+            }
             CheckKind::NewTests | CheckKind::Reverted => red(self.baseline.as_ref()),
             CheckKind::Mutant(_) => red(self.tests.last()),
             CheckKind::Repeat(_) => self.tests_line.clone(),
             CheckKind::RepeatBase(_) => self.baseline_line.clone(),
             CheckKind::Example | CheckKind::Probe(_) | CheckKind::ProbeAgain(_) => "ends".into(),
             CheckKind::ProbeBase(_) => "fails AssertionError: not yet".into(),
-            CheckKind::Compare | CheckKind::CompareBase => format!("gives {}", vec!["1"; self.calls].join(", ")),
+            CheckKind::Compare | CheckKind::CompareBase => {
+                format!("gives {}", vec!["1"; self.calls].join(", "))
+            }
             CheckKind::Baseline
             | CheckKind::Tests
             | CheckKind::BuilderRun
@@ -142,9 +146,10 @@ fn special(line: &str, want: &Want) -> Option<Receipt> {
         .collect();
     let nonce = text.find("checkmate-end-").map(|at| &text[at..at + "checkmate-end-".len() + 16]);
     let nonce = nonce.map(|nonce| nonce.split(['"', '\'', '\\']).next().unwrap_or(nonce).to_owned());
-    let path = want.layers.iter().find_map(|layer| {
-        if let Layer::Text { path, .. } = layer { Some(path.as_str()) } else { None }
-    });
+    let path = want
+        .layers
+        .iter()
+        .find_map(|layer| if let Layer::Text { path, .. } = layer { Some(path.as_str()) } else { None });
     let (code, stdout, stderr, report) = match word {
         "ends" if nonce.is_none() => (0, String::new(), String::new(), Some("pass 1")),
         "ends" => (0, format!("\n{}\n", nonce.unwrap()), String::new(), None),
@@ -163,12 +168,7 @@ fn special(line: &str, want: &Want) -> Option<Receipt> {
     };
     let output = |text: String| Output { bytes: text.len() as u64, text, sha256: String::new() };
     let like = receipt(report.unwrap_or("unreported"), want.kind, &want.command, &want.tree);
-    Some(Receipt {
-        ended: Ended::Exited { code },
-        stdout: output(stdout),
-        stderr: output(stderr),
-        ..like
-    })
+    Some(Receipt { ended: Ended::Exited { code }, stdout: output(stdout), stderr: output(stderr), ..like })
 }
 
 /// Returns the name of a kind, with its number.

@@ -22,8 +22,7 @@ use checkmate_machine::facts::{
     Assertion, CallOrigin, ComparedCall, Comparison, Entry, FileFacts, FileRole, Inspection, Lost, Mutant,
     Reading, Spot, Strength, TestFunction,
 };
-
-use super::enumerated;
+use serde_json::Value;
 
 /// What a change is like when nothing about it is special.
 const USUAL: [&str; 7] = [
@@ -38,12 +37,12 @@ const USUAL: [&str; 7] = [
 
 /// What was read.
 #[derive(Default)]
-pub(super) struct Read {
-    pub(super) inspection: Inspection,
-    pub(super) changes: Vec<Change>,
+pub(crate) struct Read {
+    pub(crate) inspection: Inspection,
+    pub(crate) changes: Vec<Change>,
 }
 
-pub(super) fn read(lines: &[String]) -> Read {
+pub(crate) fn read(lines: &[String]) -> Read {
     let mut read = Read::default();
     for line in lines {
         if line == "usual" {
@@ -115,6 +114,11 @@ impl Read {
             removed: 1,
         });
     }
+}
+
+/// Reads a word as what the machine writes with it.
+pub(crate) fn enumerated<T: serde::de::DeserializeOwned>(word: &str) -> T {
+    serde_json::from_value(Value::String(word.to_owned())).unwrap_or_else(|error| panic!("{word}: {error}"))
 }
 
 /// Reads what a file holds.
