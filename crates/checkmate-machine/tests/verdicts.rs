@@ -224,10 +224,8 @@ fn card(verdict: &Verdict, about: &str) -> String {
         .map(|gate| gate.gate.name())
         .collect();
     for gate in &verdict.gates {
-        let state = match gate.state {
-            State::Blocked if gate.message.starts_with("It needs ") => "pending".to_owned(),
-            state => word(state),
-        };
+        let waits = gate.state == State::Blocked && gate.message.starts_with("It needs ");
+        let state = if waits { "pending".to_owned() } else { word(gate.state) };
         let shown = gate.gate.name() == about || !matches!(gate.state, State::Passed | State::Absent);
         if shown {
             writeln!(told, "{}: {state}: {}", gate.gate.name(), gate.message).unwrap();

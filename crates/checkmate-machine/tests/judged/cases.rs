@@ -63,7 +63,7 @@ enum Say {
     Pleasant,
     /// The opposite.
     Unpleasant,
-    Any(Receipt),
+    Any(Box<Receipt>),
 }
 
 impl Told {
@@ -101,7 +101,7 @@ impl Told {
     /// Says something to what is wanted.
     pub(super) fn say(&self, want: &Want, at: usize) -> Receipt {
         let pleasant = match &self.says[at % self.says.len()] {
-            Say::Any(receipt) => return Receipt { tree: want.tree.clone(), ..receipt.clone() },
+            Say::Any(receipt) => return Receipt { tree: want.tree.clone(), ..(**receipt).clone() },
             Say::Pleasant => true,
             Say::Unpleasant => false,
         };
@@ -109,12 +109,12 @@ impl Told {
             want.kind,
             CheckKind::NewTests | CheckKind::Reverted | CheckKind::Mutant(_) | CheckKind::ProbeBase(_)
         );
-        let text = match want.kind {
-            CheckKind::Compare | CheckKind::CompareBase => {
-                let odd = u8::from(!pleasant && want.kind == CheckKind::Compare);
-                (0..12).map(|call| format!("t0 {call} {}\n", call * odd)).collect()
-            }
-            _ => ended(want),
+        let compares = matches!(want.kind, CheckKind::Compare | CheckKind::CompareBase);
+        let text = if compares {
+            let odd = u8::from(!pleasant && want.kind == CheckKind::Compare);
+            (0..12).map(|call| format!("t0 {call} {}\n", call * odd)).collect()
+        } else {
+            ended(want)
         };
         let receipt = if pleasant == red_is_pleasant {
             super::redder(&self.tests[0])
@@ -257,7 +257,7 @@ fn probes() -> impl Strategy<Value = Probes> {
 }
 
 fn say() -> impl Strategy<Value = Say> {
-    prop_oneof![8 => Just(Say::Pleasant), 2 => Just(Say::Unpleasant), 1 => receipt().prop_map(Say::Any)]
+    prop_oneof![8 => Just(Say::Pleasant), 2 => Just(Say::Unpleasant), 1 => receipt().prop_map(|receipt| Say::Any(Box::new(receipt)))]
 }
 
 fn answer() -> impl Strategy<Value = FindingAnswer> {

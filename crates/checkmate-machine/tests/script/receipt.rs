@@ -5,7 +5,8 @@ use checkmate_machine::effect::CheckKind;
 use checkmate_machine::evidence::{Ended, Output, Receipt, TestReport};
 use checkmate_machine::ids::TreeId;
 
-/// Reads `pass 3`, `fail 2 a b`, `unheeded 2 a b` (the same with exit code 0), `errors file`, `none`, `unreported`, `exit 1`, `dies` (an error and no report), `timeout`, `not started`, `flaky`; empty is green.
+/// Reads `pass 3`, `fail 2 a b`, `unheeded 2 a b` (the same with exit code 0), `errors file`, `none`, `unreported`,
+/// `exit 1`, `dies` (an error and no report), `timeout`, `killed`, `not started`, `flaky`; empty is green.
 pub(crate) fn receipt(line: &str, kind: CheckKind, command: &CommandLine, tree: &TreeId) -> Receipt {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut report = TestReport { runner: "tap".into(), ..TestReport::default() };
@@ -53,6 +54,7 @@ pub(crate) fn receipt(line: &str, kind: CheckKind, command: &CommandLine, tree: 
         }
         "dies" => ended = Ended::Exited { code: 1 },
         "timeout" => ended = Ended::TimedOut { limit_s: 60 },
+        "killed" => ended = Ended::Killed { signal: 11 },
         "not" => ended = Ended::NotStarted { reason: "no such file".into() },
         "flaky" => {
             report.passed = 3;
