@@ -31,11 +31,16 @@ pub(super) fn differing(path: &str, before: Option<&str>, after: Option<&str>) -
     names.sort_unstable();
     names.dedup();
     let differs = names.into_iter().filter(|name| old.get(*name) != new.get(*name));
-    let side = |entries: &Entries, name: &str| entries.get(name).map(|value| short(value)).unwrap_or_default();
+    let side =
+        |entries: &Entries, name: &str| entries.get(name).map(|value| short(value)).unwrap_or_default();
     differs
         .take(MOST)
         .map(|name| Entry {
-            section: sections::of(format, name, new.get(name).or_else(|| old.get(name)).map_or("", String::as_str)),
+            section: sections::of(
+                format,
+                name,
+                new.get(name).or_else(|| old.get(name)).map_or("", String::as_str),
+            ),
             name: clip(name, 200).to_owned(),
             before: side(&old, name),
             after: side(&new, name),
@@ -75,7 +80,11 @@ impl Format {
         let path = path.to_lowercase();
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
         let text = name.ends_with(".txt") || name.ends_with(".in");
-        if text && (name.starts_with("requirements") || name.starts_with("constraints") || folder.ends_with("requirements")) {
+        if text
+            && (name.starts_with("requirements")
+                || name.starts_with("constraints")
+                || folder.ends_with("requirements"))
+        {
             return Some(Format::Requirements);
         }
         Some(match name {
@@ -90,11 +99,15 @@ impl Format {
             "pytest.ini" | ".pytest.ini" => Format::Pytest,
             ".coveragerc" => Format::Coverage,
             "go.mod" | "go.work" => Format::GoMod,
-            "pom.xml" | "build.gradle" | "build.gradle.kts" | "settings.gradle" | "settings.gradle.kts" => Format::Jvm,
+            "pom.xml" | "build.gradle" | "build.gradle.kts" | "settings.gradle" | "settings.gradle.kts" => {
+                Format::Jvm
+            }
             "gemfile" => Format::Gems,
             "composer.json" => Format::PackageJson,
             "makefile" | "gnumakefile" => Format::Makefile,
-            "jest.config.json" | ".mocharc.json" | ".nycrc" | ".nycrc.json" | ".c8rc.json" => Format::TestJson,
+            "jest.config.json" | ".mocharc.json" | ".nycrc" | ".nycrc.json" | ".c8rc.json" => {
+                Format::TestJson
+            }
             name if name.ends_with(".mk") => Format::Makefile,
             _ => return None,
         })
@@ -104,7 +117,9 @@ impl Format {
     fn read(self, text: &str) -> Option<Entries> {
         match self {
             Format::PackageJson | Format::TestJson => json(text),
-            Format::Cargo | Format::CargoConfig | Format::Nextest | Format::PyProject | Format::Pipfile => toml(text),
+            Format::Cargo | Format::CargoConfig | Format::Nextest | Format::PyProject | Format::Pipfile => {
+                toml(text)
+            }
             Format::SetupCfg | Format::Tox | Format::Pytest | Format::Coverage => Some(lines::ini(text)),
             Format::Requirements => Some(lines::requirements(text)),
             Format::GoMod => Some(lines::go(text)),
@@ -155,8 +170,12 @@ fn toml(text: &str) -> Option<Entries> {
             toml::Value::String(text) => {
                 entries.insert(name, text);
             }
-            value @ (toml::Value::Integer(_) | toml::Value::Float(_) | toml::Value::Boolean(_)
-            | toml::Value::Datetime(_) | toml::Value::Array(_) | toml::Value::Table(_)) => {
+            value @ (toml::Value::Integer(_)
+            | toml::Value::Float(_)
+            | toml::Value::Boolean(_)
+            | toml::Value::Datetime(_)
+            | toml::Value::Array(_)
+            | toml::Value::Table(_)) => {
                 entries.insert(name, serde_json::to_string(&value).unwrap_or_default());
             }
         }
@@ -170,25 +189,53 @@ mod tests {
 
     fn told(path: &str, before: &str, after: &str) -> Vec<String> {
         let entries = differing(path, Some(before), Some(after)).into_iter();
-        entries.map(|entry| format!("{:?} {}: {} -> {}", entry.section, entry.name, entry.before, entry.after)).collect()
+        entries
+            .map(|entry| format!("{:?} {}: {} -> {}", entry.section, entry.name, entry.before, entry.after))
+            .collect()
     }
 
     #[test]
     fn manifests_tell_what_differs() {
-        let test = told("package.json", r#"{"scripts":{"test":"node --test"}}"#, r#"{"scripts":{"test":"node --test || true"}}"#);
+        let test = told(
+            "package.json",
+            r#"{"scripts":{"test":"node --test"}}"#,
+            r#"{"scripts":{"test":"node --test || true"}}"#,
+        );
         assert_eq!(test, ["TestScript scripts.test: node --test -> node --test || true"]);
-        let dependency = told("a/package.json", "{}", r#"{"dependencies":{"qs":"^1"},"scripts":{"postinstall":"x"}}"#);
-        assert_eq!(dependency, ["Dependency dependencies.qs:  -> ^1", "InstallScript scripts.postinstall:  -> x"]);
-        let cargo = told("Cargo.toml", "[package]\nname='a'\n", "[package]\nname='a'\nbuild='b.rs'\n[lib]\ntest=false\n[dependencies]\nserde={version='1',features=['derive']}\n");
-        assert_eq!(cargo, [
-            "Dependency dependencies.serde:  -> {\"features\":[\"derive\"],\"version\":\"1\"}",
-            "TestConfig lib.test:  -> false",
-            "InstallScript package.build:  -> b.rs",
-        ]);
-        let pytest = told("pytest.ini", "[pytest]\ntestpaths = tests\n", "[pytest]\ntestpaths = tests\naddopts = -k\n    fast\n");
+        let dependency =
+            told("a/package.json", "{}", r#"{"dependencies":{"qs":"^1"},"scripts":{"postinstall":"x"}}"#);
+        assert_eq!(
+            dependency,
+            ["Dependency dependencies.qs:  -> ^1", "InstallScript scripts.postinstall:  -> x"]
+        );
+        let cargo = told(
+            "Cargo.toml",
+            "[package]\nname='a'\n",
+            "[package]\nname='a'\nbuild='b.rs'\n[lib]\ntest=false\n[dependencies]\nserde={version='1',features=['derive']}\n",
+        );
+        assert_eq!(
+            cargo,
+            [
+                "Dependency dependencies.serde:  -> {\"features\":[\"derive\"],\"version\":\"1\"}",
+                "TestConfig lib.test:  -> false",
+                "InstallScript package.build:  -> b.rs",
+            ]
+        );
+        let pytest = told(
+            "pytest.ini",
+            "[pytest]\ntestpaths = tests\n",
+            "[pytest]\ntestpaths = tests\naddopts = -k\n    fast\n",
+        );
         assert_eq!(pytest, ["TestConfig pytest.addopts:  -> -k fast"]);
-        let project = told("pyproject.toml", "", "[tool.pytest.ini_options]\naddopts = '-x'\n[project]\nversion = '2'\n");
-        assert_eq!(project, ["Description project.version:  -> 2", "TestConfig tool.pytest.ini_options.addopts:  -> -x"]);
+        let project = told(
+            "pyproject.toml",
+            "",
+            "[tool.pytest.ini_options]\naddopts = '-x'\n[project]\nversion = '2'\n",
+        );
+        assert_eq!(
+            project,
+            ["Description project.version:  -> 2", "TestConfig tool.pytest.ini_options.addopts:  -> -x"]
+        );
         let pinned = told("requirements.txt", "a==1\n", "a==2 # new\nb\n");
         assert_eq!(pinned, ["Dependency a: a==1 -> a==2", "Dependency b:  -> b"]);
         let make = told("Makefile", "test:\n\tpytest\n", "test:\n\tpytest || true\n");

@@ -279,3 +279,6 @@ fn by_hand(outline: &Outline<'_>, at: usize, ifs: &[&str]) -> Strength {
     let exact = condition.contains("!=") || condition.contains("Equal(") || condition.contains("is not");
     if exact && !condition.contains("err != nil") { Strength::Exact } else { Strength::Loose }
 }
+
+#[cfg(test)]
+mod table;

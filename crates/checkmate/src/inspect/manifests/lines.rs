@@ -77,7 +77,11 @@ pub(super) fn go(text: &str) -> Entries {
 /// Takes every line as an entry; a line that occurs several times counts by its number.
 pub(super) fn plain(text: &str) -> Entries {
     let mut entries = Entries::new();
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//") && !line.starts_with('#')) {
+    for line in text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("//") && !line.starts_with('#'))
+    {
         let name = clip(line, 150);
         let times = entries.entry(name.to_owned()).or_insert_with(|| line.to_owned());
         if times.len() < 400 && times != line {

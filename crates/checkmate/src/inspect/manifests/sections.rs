@@ -31,20 +31,34 @@ fn package(name: &str) -> Section {
     let (group, key) = name.split_once('.').unwrap_or((name, ""));
     match group {
         "scripts" => match key {
-            "install" | "preinstall" | "postinstall" | "prepare" | "preprepare" | "postprepare" | "prepublish"
-            | "prepublishOnly" | "post-install-cmd" | "post-update-cmd" => Section::InstallScript,
+            "install" | "preinstall" | "postinstall" | "prepare" | "preprepare" | "postprepare"
+            | "prepublish" | "prepublishOnly" | "post-install-cmd" | "post-update-cmd" => {
+                Section::InstallScript
+            }
             key => script(key.trim_start_matches("pre").trim_start_matches("post")),
         },
         "jest" | "mocha" | "ava" | "nyc" | "c8" | "vitest" | "tap" | "karma" => Section::TestConfig,
-        "name" | "version" | "description" | "keywords" | "author" | "contributors" | "license" | "homepage" | "bugs"
-        | "repository" | "funding" | "private" | "authors" | "maintainers" => Section::Description,
+        "name" | "version" | "description" | "keywords" | "author" | "contributors" | "license"
+        | "homepage" | "bugs" | "repository" | "funding" | "private" | "authors" | "maintainers" => {
+            Section::Description
+        }
         group if group.to_lowercase().contains("depend") || is_npm_dependency(group) => Section::Dependency,
         _ => Section::Build,
     }
 }
 
 fn is_npm_dependency(group: &str) -> bool {
-    matches!(group, "overrides" | "resolutions" | "packageManager" | "engines" | "pnpm" | "require" | "require-dev" | "imports")
+    matches!(
+        group,
+        "overrides"
+            | "resolutions"
+            | "packageManager"
+            | "engines"
+            | "pnpm"
+            | "require"
+            | "require-dev"
+            | "imports"
+    )
 }
 
 fn cargo(name: &str) -> Section {
@@ -58,8 +72,8 @@ fn cargo(name: &str) -> Section {
         "package" => match last {
             "build" | "links" => Section::InstallScript,
             "autotests" | "autobenches" => Section::TestConfig,
-            "name" | "version" | "description" | "authors" | "license" | "license-file" | "repository" | "homepage"
-            | "documentation" | "readme" | "keywords" | "categories" => Section::Description,
+            "name" | "version" | "description" | "authors" | "license" | "license-file" | "repository"
+            | "homepage" | "documentation" | "readme" | "keywords" | "categories" => Section::Description,
             _ => Section::Build,
         },
         _ => Section::Build,
@@ -82,20 +96,48 @@ fn pyproject(name: &str) -> Section {
     if tests.iter().any(|start| name.starts_with(start)) {
         return Section::TestConfig;
     }
-    let dependency = name.contains("dependencies") || name == "build-system.requires" || name == "project.requires-python";
-    if dependency || name.starts_with("dependency-groups") || name.contains(".sources") || name.contains(".source") {
+    let dependency =
+        name.contains("dependencies") || name == "build-system.requires" || name == "project.requires-python";
+    if dependency
+        || name.starts_with("dependency-groups")
+        || name.contains(".sources")
+        || name.contains(".source")
+    {
         return Section::Dependency;
     }
-    if let Some((_, key)) = name.split_once(".scripts.").or_else(|| name.split_once(".tasks.")).filter(|_| name.starts_with("tool.")) {
+    if let Some((_, key)) = name
+        .split_once(".scripts.")
+        .or_else(|| name.split_once(".tasks."))
+        .filter(|_| name.starts_with("tool."))
+    {
         return script(key);
     }
     if name.starts_with("build-system.") {
         return Section::InstallScript;
     }
     let described = name.starts_with("project.") || name.starts_with("tool.poetry.");
-    let key = name.trim_start_matches("project.").trim_start_matches("tool.poetry.").split('.').next().unwrap_or(name);
-    let description = ["name", "version", "description", "readme", "license", "authors", "maintainers", "keywords",
-        "classifiers", "urls", "homepage", "repository", "documentation", "license-files"];
+    let key = name
+        .trim_start_matches("project.")
+        .trim_start_matches("tool.poetry.")
+        .split('.')
+        .next()
+        .unwrap_or(name);
+    let description = [
+        "name",
+        "version",
+        "description",
+        "readme",
+        "license",
+        "authors",
+        "maintainers",
+        "keywords",
+        "classifiers",
+        "urls",
+        "homepage",
+        "repository",
+        "documentation",
+        "license-files",
+    ];
     if described && description.contains(&key) { Section::Description } else { Section::Build }
 }
 
@@ -105,7 +147,9 @@ fn setup_cfg(name: &str) -> Section {
         "tool:pytest" | "pytest" | "coverage:run" | "coverage:report" | "nosetests" => Section::TestConfig,
         "metadata" => Section::Description,
         "aliases" => script(key),
-        _ if key.ends_with("_requires") || key.ends_with("_require") || name.contains("extras_require") => Section::Dependency,
+        _ if key.ends_with("_requires") || key.ends_with("_require") || name.contains("extras_require") => {
+            Section::Dependency
+        }
         _ => Section::Build,
     }
 }
@@ -128,13 +172,27 @@ fn go(name: &str) -> Section {
 }
 
 fn jvm(line: &str) -> Section {
-    let words = ["useJUnit", "surefire", "failsafe", "skipTests", "testFailureIgnore", "maven.test", "ignoreFailures", "<excludes>", "<exclude>", "test {", "tasks.test"];
+    let words = [
+        "useJUnit",
+        "surefire",
+        "failsafe",
+        "skipTests",
+        "testFailureIgnore",
+        "maven.test",
+        "ignoreFailures",
+        "<excludes>",
+        "<exclude>",
+        "test {",
+        "tasks.test",
+    ];
     if words.iter().any(|word| line.contains(word)) { Section::TestConfig } else { Section::Dependency }
 }
 
 fn makefile(target: &str) -> Section {
     let test = ["test", "check", "unit", "spec", "verify", "ci"].iter();
     let words: Vec<&str> = target.split(|letter: char| !letter.is_alphanumeric()).collect();
-    let named = test.into_iter().any(|word| words.iter().any(|part| part == word || part.strip_suffix('s') == Some(word)));
+    let named = test
+        .into_iter()
+        .any(|word| words.iter().any(|part| part == word || part.strip_suffix('s') == Some(word)));
     if named { Section::TestScript } else { Section::Build }
 }

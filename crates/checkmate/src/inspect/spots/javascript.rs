@@ -6,13 +6,25 @@ use super::{Places, words};
 use crate::inspect::outline::{Outline, clip, compact, unquoted};
 
 /// Names that tests assert with or are defined with.
-const FRAMEWORK: [&str; 12] =
-    ["assert", "expect", "test", "it", "describe", "suite", "jest", "vi", "beforeEach", "afterEach", "chai", "should"];
+const FRAMEWORK: [&str; 12] = [
+    "assert",
+    "expect",
+    "test",
+    "it",
+    "describe",
+    "suite",
+    "jest",
+    "vi",
+    "beforeEach",
+    "afterEach",
+    "chai",
+    "should",
+];
 
 /// Builtins that every comparison uses.
 const BUILTINS: [&str; 14] = [
-    "Object", "Array", "String", "Number", "Boolean", "Function", "JSON", "Map", "Set", "Promise", "Math", "Reflect",
-    "RegExp", "Error",
+    "Object", "Array", "String", "Number", "Boolean", "Function", "JSON", "Map", "Set", "Promise", "Math",
+    "Reflect", "RegExp", "Error",
 ];
 
 pub(super) fn look(places: &mut Places<'_, '_>, at: usize) {
@@ -20,7 +32,10 @@ pub(super) fn look(places: &mut Places<'_, '_>, at: usize) {
     match outline.kind(at) {
         "call_expression" => call(places, at),
         "new_expression" => {
-            if places.in_test(at) && !places.seeded && matches!(compact(outline.head(at, 20)).as_str(), "newDate()" | "newDate") {
+            if places.in_test(at)
+                && !places.seeded
+                && matches!(compact(outline.head(at, 20)).as_str(), "newDate()" | "newDate")
+            {
                 places.add(SpotKind::Chance, at);
             }
         }
@@ -34,8 +49,25 @@ pub(super) fn look(places: &mut Places<'_, '_>, at: usize) {
         "unary_expression" => {
             let text = compact(outline.head(at, 60));
             let asked = text.strip_prefix("typeof").map(|rest| rest.trim_matches(['(', ')']));
-            let asked = asked.map(|asked| asked.trim_start_matches("globalThis.").trim_start_matches("global."));
-            if places.in_code(at) && matches!(asked, Some("jest" | "vi" | "vitest" | "describe" | "it" | "mocha" | "jasmine" | "test" | "expect" | "beforeEach")) {
+            let asked =
+                asked.map(|asked| asked.trim_start_matches("globalThis.").trim_start_matches("global."));
+            if places.in_code(at)
+                && matches!(
+                    asked,
+                    Some(
+                        "jest"
+                            | "vi"
+                            | "vitest"
+                            | "describe"
+                            | "it"
+                            | "mocha"
+                            | "jasmine"
+                            | "test"
+                            | "expect"
+                            | "beforeEach"
+                    )
+                )
+            {
                 places.add(SpotKind::TestProbe, at);
             }
         }
@@ -53,7 +85,11 @@ pub(super) fn look(places: &mut Places<'_, '_>, at: usize) {
                 places.add(SpotKind::AlwaysEqual, at);
             }
         }
-        "pair" if places.in_test(at) && outline.field_text(at, "key") == "only" && outline.field_text(at, "value") == "true" => {
+        "pair"
+            if places.in_test(at)
+                && outline.field_text(at, "key") == "only"
+                && outline.field_text(at, "value") == "true" =>
+        {
             places.add(SpotKind::CollectionHook, at);
         }
         _ => {}
@@ -62,7 +98,12 @@ pub(super) fn look(places: &mut Places<'_, '_>, at: usize) {
 
 fn always(outline: &Outline<'_>, at: usize) -> bool {
     let body = outline.field(at, "body").map(|body| compact(outline.head(body, 60)));
-    body.is_some_and(|body| matches!(body.as_str(), "{returntrue;}" | "{returntrue}" | "{returnfalse;}" | "{returnfalse}" | "true"))
+    body.is_some_and(|body| {
+        matches!(
+            body.as_str(),
+            "{returntrue;}" | "{returntrue}" | "{returnfalse;}" | "{returnfalse}" | "true"
+        )
+    })
 }
 
 fn call(places: &mut Places<'_, '_>, at: usize) {
@@ -79,39 +120,61 @@ fn call(places: &mut Places<'_, '_>, at: usize) {
                 || !places.in_test(at) && outline.source.text.starts_with("#!");
             places.exit(at, own);
         }
-        "process.on" | "process.once" | "process.addListener" | "process.prependListener" => match unquoted(first) {
-            Some("exit" | "beforeExit") => places.add(SpotKind::ExitHook, at),
-            Some("uncaughtException" | "unhandledRejection") if places.in_test(at) => places.add(SpotKind::Swallow, at),
-            Some(_) | None => {}
-        },
-        "Object.assign" | "Object.defineProperty" | "Object.defineProperties" | "Reflect.set" | "mock.method"
-        | "jest.spyOn" | "vi.spyOn" | "sinon.stub" | "t.mock.method" | "Reflect.defineProperty" => {
+        "process.on" | "process.once" | "process.addListener" | "process.prependListener" => {
+            match unquoted(first) {
+                Some("exit" | "beforeExit") => places.add(SpotKind::ExitHook, at),
+                Some("uncaughtException" | "unhandledRejection") if places.in_test(at) => {
+                    places.add(SpotKind::Swallow, at)
+                }
+                Some(_) | None => {}
+            }
+        }
+        "Object.assign"
+        | "Object.defineProperty"
+        | "Object.defineProperties"
+        | "Reflect.set"
+        | "mock.method"
+        | "jest.spyOn"
+        | "vi.spyOn"
+        | "sinon.stub"
+        | "t.mock.method"
+        | "Reflect.defineProperty" => {
             let root = first.trim_start_matches("globalThis.").trim_start_matches("global.");
             let builtin = root.split_once(".prototype").is_some_and(|(root, _)| BUILTINS.contains(&root));
             let root = root.split('.').next().unwrap_or_default();
-            if matches!(root, "assert" | "expect") || builtin || matches!(first, "globalThis" | "global") && places.in_test(at) && first != "globalThis" {
+            if matches!(root, "assert" | "expect")
+                || builtin
+                || matches!(first, "globalThis" | "global") && places.in_test(at) && first != "globalThis"
+            {
                 places.add(SpotKind::FrameworkPatch, at);
             }
         }
         "jest.mock" | "vi.mock" | "mock.module" | "jest.doMock" => {
             let module = unquoted(first).unwrap_or_default().trim_start_matches("node:").to_owned();
-            if matches!(module.as_str(), "assert" | "assert/strict" | "test" | "vitest" | "chai" | "@jest/globals") {
+            if matches!(
+                module.as_str(),
+                "assert" | "assert/strict" | "test" | "vitest" | "chai" | "@jest/globals"
+            ) {
                 places.add(SpotKind::FrameworkPatch, at);
             }
         }
         "expect.extend" => {
             let text = outline.head(at, 2000);
-            let builtin = ["toBe(", "toEqual(", "toStrictEqual(", "toThrow(", "toBe:", "toEqual:", "toStrictEqual:"];
+            let builtin =
+                ["toBe(", "toEqual(", "toStrictEqual(", "toThrow(", "toBe:", "toEqual:", "toStrictEqual:"];
             if builtin.iter().any(|name| text.contains(name)) {
                 places.add(SpotKind::FrameworkPatch, at);
             }
         }
         _ => {}
     }
-    if last == "catch" && arguments.len() == 1 && arguments.first().is_some_and(|handler| {
-        let body = outline.field(*handler, "body").map(|body| compact(outline.head(body, 20)));
-        body.is_some_and(|body| matches!(body.as_str(), "{}" | "undefined" | "null"))
-    }) {
+    if last == "catch"
+        && arguments.len() == 1
+        && arguments.first().is_some_and(|handler| {
+            let body = outline.field(*handler, "body").map(|body| compact(outline.head(body, 20)));
+            body.is_some_and(|body| matches!(body.as_str(), "{}" | "undefined" | "null"))
+        })
+    {
         places.add(SpotKind::Swallow, at);
     }
     writes(places, at, last);
@@ -123,8 +186,20 @@ fn call(places: &mut Places<'_, '_>, at: usize) {
 
 fn writes(places: &mut Places<'_, '_>, at: usize, last: &str) {
     let stem = last.strip_suffix("Sync").unwrap_or(last);
-    let writes = ["writeFile", "appendFile", "rm", "unlink", "rename", "copyFile", "createWriteStream", "symlink",
-        "rmdir", "truncate", "writeTextFile", "cp"];
+    let writes = [
+        "writeFile",
+        "appendFile",
+        "rm",
+        "unlink",
+        "rename",
+        "copyFile",
+        "createWriteStream",
+        "symlink",
+        "rmdir",
+        "truncate",
+        "writeTextFile",
+        "cp",
+    ];
     if writes.contains(&stem) {
         places.write(at);
     }
@@ -133,7 +208,9 @@ fn writes(places: &mut Places<'_, '_>, at: usize, last: &str) {
 fn only(places: &mut Places<'_, '_>, at: usize, name: &str) {
     let (root, modifiers) = name.split_once('.').unwrap_or((name, ""));
     let runner = matches!(root, "test" | "it" | "describe" | "suite" | "context");
-    if matches!(name, "fit" | "fdescribe" | "ftest" | "fcontext") || runner && modifiers.split('.').any(|word| word == "only") {
+    if matches!(name, "fit" | "fdescribe" | "ftest" | "fcontext")
+        || runner && modifiers.split('.').any(|word| word == "only")
+    {
         let before = places.spots.len();
         places.add(SpotKind::CollectionHook, at);
         // Only its beginning, so that a change of its body adds nothing.
@@ -144,11 +221,25 @@ fn only(places: &mut Places<'_, '_>, at: usize, name: &str) {
 }
 
 fn chance(places: &mut Places<'_, '_>, at: usize, name: &str) {
-    if matches!(name, "setTimeout" | "sleep" | "delay" | "setInterval" | "timers.setTimeout") || name.ends_with(".waitForTimeout") {
+    if matches!(name, "setTimeout" | "sleep" | "delay" | "setInterval" | "timers.setTimeout")
+        || name.ends_with(".waitForTimeout")
+    {
         places.add(SpotKind::Sleep, at);
     }
-    let reads = matches!(name, "Math.random" | "Date.now" | "performance.now" | "process.hrtime" | "crypto.randomBytes"
-        | "crypto.randomUUID" | "randomUUID" | "randomBytes" | "process.hrtime.bigint" | "crypto.randomInt" | "randomInt");
+    let reads = matches!(
+        name,
+        "Math.random"
+            | "Date.now"
+            | "performance.now"
+            | "process.hrtime"
+            | "crypto.randomBytes"
+            | "crypto.randomUUID"
+            | "randomUUID"
+            | "randomBytes"
+            | "process.hrtime.bigint"
+            | "crypto.randomInt"
+            | "randomInt"
+    );
     if reads && !places.seeded {
         places.add(SpotKind::Chance, at);
     }
@@ -162,7 +253,8 @@ fn member(places: &mut Places<'_, '_>, at: usize) {
     let property = outline.field_text(at, "property");
     let object = outline.field_text(at, "object");
     let variable = words::VARIABLES.contains(&property) && clip(object, 60).ends_with("env");
-    let global = matches!(object, "globalThis" | "global" | "window") && matches!(property, "jest" | "vi" | "describe" | "it" | "mocha" | "__vitest_worker__");
+    let global = matches!(object, "globalThis" | "global" | "window")
+        && matches!(property, "jest" | "vi" | "describe" | "it" | "mocha" | "__vitest_worker__");
     if variable || global || object == "import.meta" && property == "vitest" {
         places.add(SpotKind::TestProbe, at);
     }
@@ -176,8 +268,12 @@ fn assignment(places: &mut Places<'_, '_>, at: usize) {
     let root = words.next().unwrap_or_default();
     let rest = words.next();
     let framework = FRAMEWORK.contains(&root) && (rest.is_some() || places.in_test(at));
-    let builtin = BUILTINS.contains(&root) && rest.is_some() && (plain.contains("prototype") || matches!(root, "Object" | "JSON" | "Array"));
-    let loader = plain.starts_with("require.cache[") || plain.starts_with("Module._") || plain.starts_with("Module.prototype");
+    let builtin = BUILTINS.contains(&root)
+        && rest.is_some()
+        && (plain.contains("prototype") || matches!(root, "Object" | "JSON" | "Array"));
+    let loader = plain.starts_with("require.cache[")
+        || plain.starts_with("Module._")
+        || plain.starts_with("Module.prototype");
     let output = plain == "process.stdout.write" && places.in_code(at);
     if framework || builtin || loader || output {
         places.add(SpotKind::FrameworkPatch, at);
@@ -194,9 +290,13 @@ fn definition(places: &mut Places<'_, '_>, at: usize) {
     if !places.in_test(at) || !FRAMEWORK.contains(&name) {
         return;
     }
-    let made = outline.kind(at) == "function_declaration" || outline.field(at, "value").is_some_and(|value| {
-        matches!(outline.kind(value), "arrow_function" | "function_expression" | "object" | "new_expression")
-    });
+    let made = outline.kind(at) == "function_declaration"
+        || outline.field(at, "value").is_some_and(|value| {
+            matches!(
+                outline.kind(value),
+                "arrow_function" | "function_expression" | "object" | "new_expression"
+            )
+        });
     if made {
         places.add(SpotKind::FrameworkPatch, at);
     }

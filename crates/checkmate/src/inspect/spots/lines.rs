@@ -8,8 +8,14 @@ use crate::inspect::language::one_line;
 /// Returns the telling lines of a text.
 pub(super) fn of(path: &str, role: FileRole, text: &str) -> Vec<Spot> {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-    let shell = name.ends_with("sh") || name.ends_with(".bats") || name.ends_with("makefile") || name.ends_with(".mk")
-        || role == FileRole::Ci || name == "justfile" || text.starts_with("#!/bin/") || text.starts_with("#!/usr/bin/env bash");
+    let shell = name.ends_with("sh")
+        || name.ends_with(".bats")
+        || name.ends_with("makefile")
+        || name.ends_with(".mk")
+        || role == FileRole::Ci
+        || name == "justfile"
+        || text.starts_with("#!/bin/")
+        || text.starts_with("#!/usr/bin/env bash");
     let test = matches!(role, FileRole::Test | FileRole::TestSupport | FileRole::TestConfig);
     let mut spots = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -40,7 +46,10 @@ fn kinds(code: &str, shell: bool, test: bool, role: FileRole) -> Vec<SpotKind> {
         kinds.push(SpotKind::TestProbe);
     }
     if shell {
-        let ignored = code.contains("|| true") || code.contains("|| :") || code.ends_with("|| exit 0") || word == "set" && code.contains("+e");
+        let ignored = code.contains("|| true")
+            || code.contains("|| :")
+            || code.ends_with("|| exit 0")
+            || word == "set" && code.contains("+e");
         if ignored || code.starts_with("continue-on-error: true") || code.contains("allow_failure: true") {
             kinds.push(SpotKind::Swallow);
         }

@@ -69,11 +69,16 @@ impl Literal {
             let content = unquoted(text)?;
             return (content.chars().count() >= 3).then(|| Literal::Text(content.to_owned()));
         }
-        if kind.contains("integer") || kind.contains("float") || kind.contains("number") || kind == "int_literal" {
+        if kind.contains("integer")
+            || kind.contains("float")
+            || kind.contains("number")
+            || kind == "int_literal"
+        {
             let digits = text.chars().filter(char::is_ascii_digit).count();
             return (digits >= 3).then(|| Literal::Number(text.to_owned()));
         }
-        let compound = ["list", "tuple", "dictionary", "set", "array", "object", "tuple_expression", "array_expression"];
+        let compound =
+            ["list", "tuple", "dictionary", "set", "array", "object", "tuple_expression", "array_expression"];
         if !compound.contains(&kind) {
             return None;
         }
@@ -81,7 +86,10 @@ impl Literal {
         let leaves: Vec<&str> = leaves.map(|leaf| outline.kind(leaf)).collect();
         let plain = leaves.iter().all(|kind| {
             ["string", "integer", "float", "number", "true", "false", "none", "null", "escape", "literal"]
-                .iter().any(|word| kind.contains(word)) || *kind == "property_identifier" || compound.contains(kind)
+                .iter()
+                .any(|word| kind.contains(word))
+                || *kind == "property_identifier"
+                || compound.contains(kind)
         });
         let brackets = bracketed(text);
         (plain && leaves.len() > 1 && brackets.len() >= 5).then_some(Literal::Compound(brackets))
@@ -97,7 +105,8 @@ impl Literal {
                 let part = |letter: char| letter.is_alphanumeric() || letter == '.' || letter == '_';
                 let before = text.get(..at).and_then(|before| before.chars().next_back());
                 let after = text.get(at + digits.len()..).and_then(|after| after.chars().next());
-                !before.is_some_and(part) && !after.is_some_and(|after| after.is_alphanumeric() || after == '_')
+                !before.is_some_and(part)
+                    && !after.is_some_and(|after| after.is_alphanumeric() || after == '_')
             }),
             Literal::Compound(literal) => brackets.contains(literal.as_str()),
         }
@@ -126,11 +135,18 @@ fn tests(wish: &Wish<'_>, source: &Source) -> Vec<String> {
     let rust = source.language == Language::Rust;
     let mut texts = Vec::new();
     for side in [wish.after, wish.before] {
-        let same = side.paths().filter(|path| Language::of(path).map(family) == Some(family(source.language)));
-        let tests = same.filter(|path| roles::may_hold_tests(path) && (!rust || path.contains("tests") || *path == source.path));
+        let same =
+            side.paths().filter(|path| Language::of(path).map(family) == Some(family(source.language)));
+        let tests = same.filter(|path| {
+            roles::may_hold_tests(path) && (!rust || path.contains("tests") || *path == source.path)
+        });
         for text in tests.take(400).filter_map(|path| side.text(path).map(|text| (path, text))) {
             let (path, text) = text;
-            let only = if rust && path == source.path { text.split_once("#[cfg(test)]").map_or("", |(_, test)| test) } else { &text };
+            let only = if rust && path == source.path {
+                text.split_once("#[cfg(test)]").map_or("", |(_, test)| test)
+            } else {
+                &text
+            };
             texts.push(only.to_owned());
         }
     }
@@ -140,8 +156,15 @@ fn tests(wish: &Wish<'_>, source: &Source) -> Vec<String> {
 fn candidates(source: &Source) -> Vec<Candidate> {
     let outline = Outline::new(source);
     let functions = outline.nearest(&[
-        "function_definition", "function_declaration", "function_item", "method_definition", "method_declaration",
-        "arrow_function", "function_expression", "func_literal", "lambda",
+        "function_definition",
+        "function_declaration",
+        "function_item",
+        "method_definition",
+        "method_declaration",
+        "arrow_function",
+        "function_expression",
+        "func_literal",
+        "lambda",
     ]);
     let tables = tables(&outline);
     let mut parameters: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
@@ -156,7 +179,11 @@ fn candidates(source: &Source) -> Vec<Candidate> {
             if let Some(known) = Literal::of(&outline, literal) {
                 // An entry of a table is told by itself, a comparison as a whole.
                 let inside = outline.within(at).contains(&literal);
-                let shown = if inside && outline.text(at).len() < 200 { at } else { outline.parent(literal).unwrap_or(literal) };
+                let shown = if inside && outline.text(at).len() < 200 {
+                    at
+                } else {
+                    outline.parent(literal).unwrap_or(literal)
+                };
                 let text = one_line(outline.head(shown, 1000));
                 found.push(Candidate { line: line_of(outline.node(literal)), text, literal: known });
             }
@@ -199,13 +226,25 @@ fn tables<'t>(outline: &Outline<'t>) -> BTreeMap<&'t str, usize> {
 /// Tells whether an expression is a whole parameter, or a tuple or list of parameters.
 fn is_subject(text: &str, names: &BTreeSet<String>) -> bool {
     const WRAPS: [&str; 12] = [
-        "list(", "tuple(", "str(", "repr(", "sorted(", "JSON.stringify(", "String(", "Array.from(", "dict(", "set(",
-        "switch(", "(",
+        "list(",
+        "tuple(",
+        "str(",
+        "repr(",
+        "sorted(",
+        "JSON.stringify(",
+        "String(",
+        "Array.from(",
+        "dict(",
+        "set(",
+        "switch(",
+        "(",
     ];
-    const ENDS: [&str; 7] = [".as_str()", ".to_string()", ".as_ref()", ".strip()", ".trim()", ".toString()", ".lower()"];
+    const ENDS: [&str; 7] =
+        [".as_str()", ".to_string()", ".as_ref()", ".strip()", ".trim()", ".toString()", ".lower()"];
     let mut text = compact(clip(text, 200));
     for _ in 0..3 {
-        let inner = WRAPS.iter().find_map(|wrap| text.strip_prefix(wrap).and_then(|rest| rest.strip_suffix(')')));
+        let inner =
+            WRAPS.iter().find_map(|wrap| text.strip_prefix(wrap).and_then(|rest| rest.strip_suffix(')')));
         let ended = ENDS.iter().find_map(|end| text.strip_suffix(end));
         let Some(next) = inner.or(ended).or_else(|| text.strip_prefix(['&', '*'])) else { break };
         text = next.to_owned();
@@ -256,18 +295,26 @@ fn compared(
             let owner = function.or(Some(at)).and_then(|function| outline.field(function, "object"));
             let method = function.map_or_else(
                 || outline.field_text(at, "name"),
-                |function| outline.field_text(function, "attribute").max(outline.field_text(function, "property")),
+                |function| {
+                    outline.field_text(function, "attribute").max(outline.field_text(function, "property"))
+                },
             );
             let (Some(owner), Some(first)) = (owner, arguments.first().copied()) else { return Vec::new() };
             match method {
-                "get" | "has" | "includes" | "hasOwnProperty" | "contains" | "containsKey" if subject(first) => {
+                "get" | "has" | "includes" | "hasOwnProperty" | "contains" | "containsKey"
+                    if subject(first) =>
+                {
                     entries(outline, owner, tables)
                 }
                 "equals" | "contentEquals" => either(outline, owner, first, &subject),
                 _ => Vec::new(),
             }
         }
-        "switch_statement" | "match_statement" | "match_expression" | "expression_switch_statement" | "switch_expression" => {
+        "switch_statement"
+        | "match_statement"
+        | "match_expression"
+        | "expression_switch_statement"
+        | "switch_expression" => {
             let value = field("value").or_else(|| field("subject")).or_else(|| field("condition"));
             if value.is_some_and(subject) { cases(outline, at) } else { Vec::new() }
         }
@@ -276,7 +323,13 @@ fn compared(
 }
 
 fn either(outline: &Outline<'_>, left: usize, right: usize, subject: &dyn Fn(usize) -> bool) -> Vec<usize> {
-    let literal = |at: usize| if outline.kind(at) == "reference_expression" { outline.children(at).first().copied().unwrap_or(at) } else { at };
+    let literal = |at: usize| {
+        if outline.kind(at) == "reference_expression" {
+            outline.children(at).first().copied().unwrap_or(at)
+        } else {
+            at
+        }
+    };
     if subject(left) {
         vec![literal(right)]
     } else if subject(right) {
@@ -291,7 +344,8 @@ fn entries(outline: &Outline<'_>, at: usize, tables: &BTreeMap<&str, usize>) -> 
     let at = tables.get(clip(outline.text(at), 100)).copied().unwrap_or(at);
     let inner = match outline.kind(at) {
         "new_expression" | "call" | "call_expression" => {
-            let arguments = outline.field(at, "arguments").map(|list| outline.children(list)).unwrap_or_default();
+            let arguments =
+                outline.field(at, "arguments").map(|list| outline.children(list)).unwrap_or_default();
             arguments.first().copied().unwrap_or(at)
         }
         _ => at,
@@ -321,7 +375,9 @@ fn cases(outline: &Outline<'_>, at: usize) -> Vec<usize> {
             found.extend(outline.within(pattern).take(20).filter(|at| {
                 let kind = outline.kind(*at);
                 kind.contains("string") && !kind.contains("content") && !kind.contains("fragment")
-                    || kind.contains("integer") || kind == "number" || kind == "int_literal"
+                    || kind.contains("integer")
+                    || kind == "number"
+                    || kind == "int_literal"
             }));
         }
     }

@@ -14,8 +14,15 @@ pub(super) fn tests(outline: &Outline<'_>, tests: &mut [bool]) {
         let mut own = above;
         if kind == "attribute_item" {
             let text = compact(outline.head(at, 200));
-            pending = pending || text.starts_with("#[cfg(test") || text.starts_with("#[cfg(all(test") || text == "#[test]" || text.ends_with("::test]");
-        } else if matches!(kind, "mod_item" | "function_item" | "impl_item" | "use_declaration" | "struct_item" | "const_item") {
+            pending = pending
+                || text.starts_with("#[cfg(test")
+                || text.starts_with("#[cfg(all(test")
+                || text == "#[test]"
+                || text.ends_with("::test]");
+        } else if matches!(
+            kind,
+            "mod_item" | "function_item" | "impl_item" | "use_declaration" | "struct_item" | "const_item"
+        ) {
             own = above || pending;
             pending = false;
         }
@@ -37,11 +44,15 @@ pub(super) fn look(places: &mut Places<'_, '_>, at: usize) {
                 places.add(SpotKind::FrameworkPatch, at);
             }
         }
-        "use_as_clause" if is_assertion(outline.field_text(at, "alias")) => places.add(SpotKind::FrameworkPatch, at),
+        "use_as_clause" if is_assertion(outline.field_text(at, "alias")) => {
+            places.add(SpotKind::FrameworkPatch, at)
+        }
         "function_item" => {
             let name = outline.field_text(at, "name");
             let body = compact(outline.field(at, "body").map_or("", |body| outline.head(body, 40)));
-            if matches!(name, "eq" | "ne") && matches!(body.as_str(), "{true}" | "{false}" | "{returntrue;}" | "{returnfalse;}") {
+            if matches!(name, "eq" | "ne")
+                && matches!(body.as_str(), "{true}" | "{false}" | "{returntrue;}" | "{returnfalse;}")
+            {
                 places.add(SpotKind::AlwaysEqual, at);
             }
         }
@@ -56,14 +67,33 @@ pub(super) fn look(places: &mut Places<'_, '_>, at: usize) {
 }
 
 fn is_assertion(name: &str) -> bool {
-    matches!(name, "assert" | "assert_eq" | "assert_ne" | "debug_assert" | "debug_assert_eq" | "panic" | "unreachable" | "test")
+    matches!(
+        name,
+        "assert"
+            | "assert_eq"
+            | "assert_ne"
+            | "debug_assert"
+            | "debug_assert_eq"
+            | "panic"
+            | "unreachable"
+            | "test"
+    )
 }
 
 fn call(places: &mut Places<'_, '_>, at: usize) {
     let outline = places.outline;
     let name = compact(clip(outline.field_text(at, "function"), 200));
-    let exits = ["process::exit", "process::abort", "libc::exit", "libc::_exit", "libc::abort", "rustix::process::exit"];
-    if exits.iter().any(|exit| name.ends_with(exit)) || name == "exit" && outline.source.text.contains("process::exit") {
+    let exits = [
+        "process::exit",
+        "process::abort",
+        "libc::exit",
+        "libc::_exit",
+        "libc::abort",
+        "rustix::process::exit",
+    ];
+    if exits.iter().any(|exit| name.ends_with(exit))
+        || name == "exit" && outline.source.text.contains("process::exit")
+    {
         let own = !places.in_test(at) && matches!(places.function_name(at), "main" | "run_main");
         places.exit(at, own);
     }
@@ -75,11 +105,22 @@ fn call(places: &mut Places<'_, '_>, at: usize) {
     }
     if name.ends_with("catch_unwind") {
         let statement = compact(places.statement(at));
-        if statement.starts_with("let_") || statement.ends_with(".ok();") || statement.contains("catch_unwind") && statement.starts_with("std::panic::catch_unwind") {
+        if statement.starts_with("let_")
+            || statement.ends_with(".ok();")
+            || statement.contains("catch_unwind") && statement.starts_with("std::panic::catch_unwind")
+        {
             places.add(SpotKind::Swallow, at);
         }
     }
-    let writes = ["fs::write", "File::create", "remove_file", "remove_dir_all", "fs::rename", "fs::copy", "File::options"];
+    let writes = [
+        "fs::write",
+        "File::create",
+        "remove_file",
+        "remove_dir_all",
+        "fs::rename",
+        "fs::copy",
+        "File::options",
+    ];
     if writes.iter().any(|write| name.ends_with(write)) {
         places.write(at);
     }
@@ -89,8 +130,13 @@ fn call(places: &mut Places<'_, '_>, at: usize) {
     if name.ends_with("thread::sleep") || name.ends_with("time::sleep") || name == "sleep" {
         places.add(SpotKind::Sleep, at);
     }
-    let reads = name.ends_with("SystemTime::now") || name.ends_with("Instant::now") || name.ends_with("thread_rng")
-        || name == "rand::random" || name == "rand::rng" || name.starts_with("fastrand::") || name.ends_with("Utc::now")
+    let reads = name.ends_with("SystemTime::now")
+        || name.ends_with("Instant::now")
+        || name.ends_with("thread_rng")
+        || name == "rand::random"
+        || name == "rand::rng"
+        || name.starts_with("fastrand::")
+        || name.ends_with("Utc::now")
         || name.ends_with("Local::now");
     if reads && !places.seeded {
         places.add(SpotKind::Chance, at);
@@ -119,7 +165,9 @@ fn attribute(places: &mut Places<'_, '_>, at: usize) {
     }
     // An attribute on a statement chooses between two behaviours, as its opposite on an item does.
     let inside = places.function(at).is_some();
-    let not_test = inner.starts_with("cfg(not(test))") || inner.starts_with("cfg(all(not(test)") || inner.starts_with("cfg_attr(not(test)");
+    let not_test = inner.starts_with("cfg(not(test))")
+        || inner.starts_with("cfg(all(not(test)")
+        || inner.starts_with("cfg_attr(not(test)");
     if not_test || inside && inner.starts_with("cfg(test)") {
         places.add(SpotKind::TestProbe, at);
     }
