@@ -17,7 +17,6 @@
 //! | `comparison` | which calls show a difference between old and new code |
 
 mod comparison;
-#[cfg(test)]
 mod functions;
 mod language;
 mod layers;

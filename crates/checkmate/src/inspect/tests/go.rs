@@ -131,10 +131,9 @@ fn subtests(outline: &Outline<'_>, body: usize, above: &str, skipped: Option<&St
     for at in outline.within(body) {
         let function =
             outline.field(at, "function").filter(|_| at >= behind && outline.kind(at) == "call_expression");
-        let Some(function) = function.filter(|function| outline.field_text(*function, "field") == "Run")
-        else {
+        if function.is_none_or(|function| outline.field_text(function, "field") != "Run") {
             continue;
-        };
+        }
         let arguments = outline.field(at, "arguments").map(|list| outline.children(list)).unwrap_or_default();
         let [name, callback] = arguments[..] else { continue };
         let name = outline.head(name, 200);

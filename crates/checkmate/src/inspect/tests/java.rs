@@ -168,7 +168,7 @@ fn swallows(outline: &Outline<'_>, clause: usize) -> bool {
     }
     let caught = outline.children(clause).first().map_or("", |caught| outline.head(*caught, 200));
     let caught = ["Throwable", "Error"].iter().any(|word| caught.contains(word));
-    let notices = outline.within(clause).any(|at| {
+    let notices = outline.within(clause).take(3000).any(|at| {
         outline.kind(at) == "throw_statement"
             || outline.kind(at) == "method_invocation"
                 && (outline.field_text(at, "name").starts_with("assert")

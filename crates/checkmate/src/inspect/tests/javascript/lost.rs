@@ -6,6 +6,9 @@ use super::is_function;
 use crate::inspect::outline::{Outline, clip, compact};
 use crate::inspect::tests::{Marks, Scope, mark_behind};
 
+/// Handlers are read so far, in nodes: handlers in handlers would be read again and again.
+const LONGEST: usize = 3000;
+
 pub(super) fn mark(scope: &Scope<'_, '_>, at: usize, marks: &mut Marks) {
     let outline = scope.outline;
     match outline.kind(at) {
@@ -87,7 +90,7 @@ fn mark_try(outline: &Outline<'_>, at: usize, marks: &mut Marks) {
 
 /// Tells whether a handler throws, asserts, fails or hands the error on.
 fn notices(outline: &Outline<'_>, handler: usize, error: &str) -> bool {
-    outline.within(handler).any(|at| match outline.kind(at) {
+    outline.within(handler).take(LONGEST).any(|at| match outline.kind(at) {
         "throw_statement" => true,
         "call_expression" => {
             let call = outline.head(at, 200);
