@@ -17,6 +17,8 @@ impl Dialect for Java {
     fn tests(&self, outline: &Outline<'_>) -> Vec<Found> {
         let mut found = Vec::new();
         let mut open: Vec<(usize, String, Option<String>)> = Vec::new();
+        // Where the last test ends: what lies in a test is none.
+        let mut behind = 0;
         for at in outline.all() {
             while open.last().is_some_and(|(end, ..)| *end <= at) {
                 open.pop();
@@ -30,11 +32,12 @@ impl Dialect for Java {
                     let skipped = marks.into_iter().find(|mark| keeps_out(mark)).map(str::to_owned).or(above);
                     open.push((outline.end(at), format!("{prefix}{}.", name()), skipped));
                 }
-                "method_declaration" => {
+                "method_declaration" if at >= behind => {
                     let marks = marks_of(outline, at);
                     if !marks.iter().any(|mark| TESTS.contains(&annotation(mark))) {
                         continue;
                     }
+                    behind = outline.end(at);
                     let body = outline.field(at, "body");
                     let modifiers =
                         outline.children(at).into_iter().find(|child| outline.kind(*child) == "modifiers");
