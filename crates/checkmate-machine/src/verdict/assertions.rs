@@ -80,6 +80,13 @@ fn by_the_clock(evidence: &Evidence<'_>) -> Vec<Objection> {
     };
     let mut objections = Vec::new();
     for file in &evidence.inspection.files {
+        let threads = |name: &String| {
+            let name = name.to_lowercase();
+            ["thread", "async", "await", "spawn", "promise", "worker", "monotonic", "perf_counter"]
+                .iter()
+                .any(|word| name.contains(word))
+        };
+        let concurrently = file.tests_after.iter().any(|test| test.mentions.iter().any(threads));
         let about_time = file
             .tests_after
             .iter()
@@ -87,7 +94,7 @@ fn by_the_clock(evidence: &Evidence<'_>) -> Vec<Objection> {
         for spot in &file.spots {
             let told = match spot.kind {
                 SpotKind::Sleep if !about_time => "waits for time to pass",
-                SpotKind::Chance if !about_time => "depends on chance or on the clock",
+                SpotKind::Chance if !concurrently => "depends on chance or on the clock",
                 SpotKind::Sleep
                 | SpotKind::Chance
                 | SpotKind::TestProbe
