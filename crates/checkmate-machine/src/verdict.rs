@@ -6,6 +6,7 @@
 mod assertions;
 mod claims;
 mod comparison;
+mod criteria;
 mod dependencies;
 mod determinism;
 pub mod evidence;
@@ -24,6 +25,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::criteria::Criterion;
 use self::evidence::{Evidence, Objection};
 pub use self::tests::{red_message, unreported_message};
 use crate::evidence::Receipt;
@@ -70,6 +72,9 @@ pub struct Verdict {
     pub decision: Decision,
     /// Every gate with its result, in the order in which they are judged.
     pub gates: Vec<Gate>,
+    /// What the goal asks for, and what shows it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<Criterion>,
 }
 
 /// What a verdict says.
@@ -275,5 +280,6 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     } else {
         Decision::Approved
     };
-    Verdict { decision, gates }
+    let criteria = case.evidence.as_ref().map(criteria::criteria).unwrap_or_default();
+    Verdict { decision, gates, criteria }
 }
