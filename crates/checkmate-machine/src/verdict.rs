@@ -133,6 +133,8 @@ pub enum State {
     Answered,
     /// It keeps the change from landing.
     Blocked,
+    /// It was not asked for what it needs, because another gate blocks already. That is no pass.
+    Pending,
 }
 
 impl Gate {
@@ -271,7 +273,8 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     gates.push(claims::findings(case));
     gates.sort_by_key(|gate| gate.gate);
     let blocked = |gate: &Gate| {
-        gate.state == State::Blocked && !matches!(gate.gate, GateName::Review | GateName::Findings)
+        matches!(gate.state, State::Blocked | State::Pending)
+            && !matches!(gate.gate, GateName::Review | GateName::Findings)
     };
     let decision = if gates.iter().any(blocked) {
         Decision::Blocked

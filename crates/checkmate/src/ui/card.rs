@@ -55,7 +55,7 @@ fn because(outcome: Option<&Outcome>, verdict: Option<&Verdict>) -> String {
         let names = gates.iter().filter(|gate| wanted(gate)).map(|gate| format!("`{}`", gate.gate.name()));
         names.collect()
     };
-    let against = named(|gate| !gate.passed);
+    let against = named(|gate| !gate.passed && gate.state != State::Pending);
     let answered = named(|gate| gate.state == State::Answered);
     let seen = named(|gate| gate.state == State::Passed).len();
     let approved = || {

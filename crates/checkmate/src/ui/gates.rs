@@ -20,14 +20,27 @@ const SHOWN: usize = 5;
 /// Returns the gates of a cycle's verdict; empty without one.
 pub(super) fn block(cycle: &Cycle, width: Option<usize>) -> String {
     let Some(verdict) = cycle.verdict() else { return String::new() };
-    let (shown, absent): (Vec<&Gate>, Vec<&Gate>) =
-        verdict.gates.iter().partition(|gate| matters(cycle, gate));
+    let (shown, absent): (Vec<&Gate>, Vec<&Gate>) = verdict
+        .gates
+        .iter()
+        .filter(|gate| gate.state != State::Pending)
+        .partition(|gate| matters(cycle, gate));
+    let pending: Vec<&str> = verdict
+        .gates
+        .iter()
+        .filter(|gate| gate.state == State::Pending)
+        .map(|gate| gate.gate.name())
+        .collect();
     let names = shown.iter().map(|gate| gate.gate.name().len()).max().unwrap_or(0).max(NAMES);
     let mut text: String = shown.iter().map(|gate| row(gate, names, width)).collect();
     if !absent.is_empty() {
         let names: Vec<&str> = absent.iter().map(|gate| gate.gate.name()).collect();
         let line = format!("not applicable: {}", names.join(", "));
         text.push_str(&wrapped(&format!("   {} ", sign(State::Absent)), BEFORE_NAME, &line, width));
+    }
+    if !pending.is_empty() {
+        let line = format!("not asked any more: {}", pending.join(", "));
+        text.push_str(&wrapped(&format!("   {} ", sign(State::Pending)), BEFORE_NAME, &line, width));
     }
     text.push_str(&evidence(cycle, verdict));
     text.push_str(&criteria(&verdict.criteria, width));
@@ -55,7 +68,9 @@ fn row(gate: &Gate, names: usize, width: Option<usize>) -> String {
     let objections = if count == 1 { "objection" } else { "objections" };
     let how = match gate.state {
         State::Answered => "answered, and the answers are reviewed",
-        State::Passed | State::Absent | State::Objected | State::Blocked => "to mend or to answer",
+        State::Passed | State::Absent | State::Objected | State::Blocked | State::Pending => {
+            "to mend or to answer"
+        }
     };
     let mut text = wrapped(&head, indent, &format!("{count} {objections} {how}{spent}"), width);
     let margin = " ".repeat(indent);
@@ -126,7 +141,7 @@ fn sign(state: State) -> String {
         State::Passed => ("✓", Style::new().fg_color(Some(AnsiColor::Green.into()))),
         State::Absent => ("·", Style::new().dimmed()),
         State::Objected | State::Answered => ("!", Style::new().fg_color(Some(AnsiColor::Yellow.into()))),
-        State::Blocked => ("✗", Style::new().fg_color(Some(AnsiColor::Red.into()))),
+        State::Blocked | State::Pending => ("✗", Style::new().fg_color(Some(AnsiColor::Red.into()))),
     };
     format!("{style}{sign}{style:#}")
 }
