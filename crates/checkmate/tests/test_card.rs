@@ -6,7 +6,8 @@ use crate::environment::{TestEnvironment, assert_has, assert_has_not};
 use crate::script::{Script, adds, approves, builds, builds_with, shout, shout_line};
 
 fn probe(id: &str, criterion: &str, wants: &str) -> Value {
-    let content = format!(". ./src/shout.sh\n[ \"$(shout hey)\" = '{wants}' ] || {{ echo 'assert: no'; exit 1; }}\n");
+    let content =
+        format!(". ./src/shout.sh\n[ \"$(shout hey)\" = '{wants}' ] || {{ echo 'assert: no'; exit 1; }}\n");
     let path = format!("{id}.sh");
     json!({"id": id, "criterion": criterion, "path": path, "run": format!("sh {path}"), "content": content})
 }
