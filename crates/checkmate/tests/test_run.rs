@@ -80,7 +80,7 @@ fn people_read_every_stage_and_a_verdict_card() {
        ✓ findings       No finding stands.
        · not applicable: scope, assertions, examples, probes, comparison, mutation
        evidence: 6 runs, TIME = TIMES test runs
-       ✓ goal: Add shout — shown by shout ends with a mark
+       ✓ goal: Add shout — shown by `shout ends with a mark`
        9 commands run by Checkmate in TIME
        src/shout.sh +1 −0
        test/shout_test.sh +1 −0

@@ -1,5 +1,7 @@
 //! `checkmate verify`: an approval is held against its receipts.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::environment::{Output, TestEnvironment, assert_has};
@@ -12,6 +14,12 @@ fn edit(environment: &TestEnvironment, change: impl Fn(&mut Value)) {
     lines.iter_mut().for_each(change);
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     std::fs::write(path, text).unwrap();
+}
+
+/// Makes sure that people find a message in docs/troubleshooting.md.
+fn assert_is_quoted(environment: &TestEnvironment, message: &str) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/troubleshooting.md");
+    assert_has(&environment.normal(&std::fs::read_to_string(page).unwrap()), &[message]);
 }
 
 /// Changes the receipts of one kind of check.
@@ -46,7 +54,7 @@ fn an_approval_stands_on_its_receipts() {
     assert_has(
         output.ended(0),
         &[
-            "The approval of the run RUN stands (approved): 8 receipts lead to it, and 18 gates let it through.",
+            "The approval of the run RUN stands (approved): 8 receipts lead to it, and none of 18 gates is against it.",
         ],
     );
     let receipts = environment.evidence();
@@ -109,6 +117,7 @@ fn an_edited_receipt_is_noticed() {
             output.ended(2),
             &["The approval of the run RUN does not follow from its receipts:", said],
         );
+        assert_is_quoted(&environment, output.stderr.lines().next().unwrap());
     }
 }
 
@@ -166,7 +175,12 @@ fn a_missing_record_or_object_is_an_error() {
     let object = environment.root().join(".git/objects").join(&blob[..2]).join(&blob[2..]);
     let bytes = std::fs::read(&object).unwrap();
     std::fs::remove_file(&object).unwrap();
-    assert_has(verify(&environment).ended(1), &["The git tree HASH is missing or damaged"]);
+    let said = verify(&environment).ended(1).to_owned();
+    assert_has(&said, &["The git tree HASH is missing or damaged"]);
+    assert_is_quoted(
+        &environment,
+        said.split_once("checkmate: ").unwrap().1.split_inclusive(". ").next().unwrap().trim(),
+    );
     let other = environment.git(&["hash-object", "-w", "test/run.sh"]);
     let other = environment.root().join(".git/objects").join(&other[..2]).join(&other[2..]);
     std::fs::copy(other, &object).unwrap();

@@ -119,7 +119,7 @@ fn conclude(
     let judged = verdict.is_some_and(|verdict| verdict.decision == Decision::Approved);
     if against.is_empty() && judged {
         anstream::eprintln!(
-            "The approval of the run {id} stands ({approved}): {} receipts lead to it, and {} gates let it through.",
+            "The approval of the run {id} stands ({approved}): {} receipts lead to it, and none of {} gates is against it.",
             story.checks.len(),
             verdict.map_or(0, |verdict| verdict.gates.len())
         );

@@ -119,7 +119,7 @@ fn criteria(criteria: &[Criterion], width: Option<usize>) -> String {
     let mut text = String::new();
     for criterion in criteria {
         let mut names: Vec<String> =
-            criterion.shown_by.iter().take(SHOWN).map(|name| printable(name)).collect();
+            criterion.shown_by.iter().take(SHOWN).map(|name| format!("`{}`", printable(name))).collect();
         let more = criterion.shown_by.len().saturating_sub(SHOWN);
         if more > 0 {
             names.push(format!("{more} more"));
@@ -212,8 +212,8 @@ mod tests {
         ];
         assert_eq!(
             plain(&criteria(&all, None)),
-            "   ✓ goal: keeps order — shown by a, b\n   ✗ goal: is empty — does not hold: c\n   \
-             · goal: is fast — not shown by any test or probe\n   ✓ goal: many — shown by 1, 2, 3, 4, 5, 2 more\n"
+            "   ✓ goal: keeps order — shown by `a`, `b`\n   ✗ goal: is empty — does not hold: `c`\n   \
+             · goal: is fast — not shown by any test or probe\n   ✓ goal: many — shown by `1`, `2`, `3`, `4`, `5`, 2 more\n"
         );
     }
 }
