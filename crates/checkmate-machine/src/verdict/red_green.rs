@@ -82,7 +82,31 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     }
 }
 
-fn applies(evidence: &Evidence<'_>) -> bool {
+/// Returns the names of the tests that are red without the change and green on it; the test command's where its runner
+/// gives no names.
+pub(super) fn shown(evidence: &Evidence<'_>) -> Vec<String> {
+    if !applies(evidence) || evidence.tests.is_none() {
+        return Vec::new();
+    }
+    let turned = turned_green(evidence);
+    if !turned.is_empty() {
+        return turned.into_iter().map(str::to_owned).collect();
+    }
+    let runs = [CheckKind::NewTests, CheckKind::Reverted].into_iter().filter_map(|kind| {
+        match reddened(evidence.receipt(kind)?, evidence.baseline) {
+            Reddened::ByTest(names) => Some(names),
+            Reddened::ByLoading | Reddened::Not | Reddened::Unknown(_) => None,
+        }
+    });
+    match runs.into_iter().next() {
+        Some(names) if names.is_empty() => vec![evidence.policy.test_command.text.clone()],
+        Some(names) => names,
+        None => Vec::new(),
+    }
+}
+
+/// Tells whether the task asks for a new behaviour, or does not say.
+pub(super) fn applies(evidence: &Evidence<'_>) -> bool {
     match evidence.kind.kind {
         Some(TaskKind::Feature | TaskKind::Bugfix) | None => true,
         Some(TaskKind::Refactor | TaskKind::Docs | TaskKind::Tests | TaskKind::Chore) => false,
