@@ -224,11 +224,9 @@ fn card(verdict: &Verdict, about: &str) -> String {
         .map(|gate| gate.gate.name())
         .collect();
     for gate in &verdict.gates {
-        let waits = gate.state == State::Blocked && gate.message.starts_with("It needs ");
-        let state = if waits { "pending".to_owned() } else { word(gate.state) };
         let shown = gate.gate.name() == about || !matches!(gate.state, State::Passed | State::Absent);
         if shown {
-            writeln!(told, "{}: {state}: {}", gate.gate.name(), gate.message).unwrap();
+            writeln!(told, "{}: {}: {}", gate.gate.name(), word(gate.state), gate.message).unwrap();
         }
     }
     if !absent.is_empty() {

@@ -109,9 +109,10 @@ impl Told {
             want.kind,
             CheckKind::NewTests | CheckKind::Reverted | CheckKind::Mutant(_) | CheckKind::ProbeBase(_)
         );
-        let compares = matches!(want.kind, CheckKind::Compare | CheckKind::CompareBase);
+        let compares =
+            matches!(want.kind, CheckKind::Compare | CheckKind::CompareBase | CheckKind::CompareMutant(_));
         let text = if compares {
-            let odd = u8::from(!pleasant && want.kind == CheckKind::Compare);
+            let odd = u8::from(pleasant == matches!(want.kind, CheckKind::CompareMutant(_)));
             (0..12).map(|call| format!("t0 {call} {}\n", call * odd)).collect()
         } else {
             ended(want)
@@ -276,7 +277,7 @@ fn review() -> impl Strategy<Value = ReviewState> {
 }
 
 fn check_kind() -> impl Strategy<Value = CheckKind> {
-    let kinds: [fn(u32) -> CheckKind; 13] = [
+    let kinds: [fn(u32) -> CheckKind; 14] = [
         |_| CheckKind::OldTests,
         |_| CheckKind::NewTests,
         |_| CheckKind::Reverted,
@@ -290,6 +291,7 @@ fn check_kind() -> impl Strategy<Value = CheckKind> {
         CheckKind::ProbeAgain,
         CheckKind::ProbeBase,
         CheckKind::Mutant,
+        CheckKind::CompareMutant,
     ];
     (select(kinds.to_vec()), 0_u32..6).prop_map(|(kind, number)| kind(number))
 }
@@ -366,6 +368,7 @@ fn inspection() -> impl Strategy<Value = Inspection> {
             added_symbols,
             mutants,
             comparison,
+            untested_values: Vec::new(),
             notes: Vec::new(),
         },
     )

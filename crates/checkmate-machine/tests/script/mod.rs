@@ -458,6 +458,7 @@ fn check(kind: CheckKind) -> &'static str {
         CheckKind::CompareBase => "compare_base",
         CheckKind::Compare => "compare",
         CheckKind::Mutant(_) => "mutant",
+        CheckKind::CompareMutant(_) => "compare_mutant",
     }
 }
 

@@ -31,7 +31,8 @@ pub(crate) fn receipt(line: &str, kind: CheckKind, command: &CommandLine, tree: 
         | CheckKind::ProbeBase(_)
         | CheckKind::CompareBase
         | CheckKind::Compare
-        | CheckKind::Mutant(_) => 3,
+        | CheckKind::Mutant(_)
+        | CheckKind::CompareMutant(_) => 3,
     };
     match words.first().copied().unwrap_or("") {
         "" => report.passed = usual,
