@@ -142,15 +142,14 @@ fn output(text: String) -> Output {
 
 pub(super) fn told() -> impl Strategy<Value = Told> {
     let rules = (levels(), task(), vec(say(), 1..9));
-    let facts = (
-        inspection(),
-        probes(),
-        select(vec!["", "", "", "", "", "", "", "@@ -1 +1 @@\n+api_key = \"9fK2mQ7xT4bV8nZ1c\"\n"]),
-    );
+    let facts = (inspection(), probes(), prop::bool::weighted(0.1));
     let runs = (option::weighted(0.9, any_or_green()), any_or_green(), vec((check_kind(), receipt()), 0..6));
     let words = (vec(answer(), 0..3), review());
     (rules, facts, runs, words).prop_map(|((evidence, task, says), facts, runs, (answers, review))| {
-        let (inspection, probes, diff) = facts;
+        let (inspection, probes, leaks) = facts;
+        // Put together here, so that no scanner takes this file for a leak.
+        let key = ["9fK2mQ7x", "T4bV8nZ1c"].concat();
+        let diff = if leaks { format!("@@ -1 +1 @@\n+api_key = \"{key}\"\n") } else { String::new() };
         let (baseline, tests, receipts) = runs;
         let candidate = TreeId::new("candidate");
         let changes = inspection.files.iter().map(|file| Change {
@@ -166,7 +165,7 @@ pub(super) fn told() -> impl Strategy<Value = Told> {
             permits: Permits::of(&task),
             task,
             base: TreeId::new("base"),
-            candidate: Candidate { tree: candidate.clone(), changes: changes.collect(), diff: diff.into() },
+            candidate: Candidate { tree: candidate.clone(), changes: changes.collect(), diff },
             inspection,
             files: vec![FileFact { path: "src/old.py".into(), bytes: 1, symbols: Vec::new() }],
             probes,
