@@ -280,12 +280,16 @@ impl Cycle {
 
     /// Returns a failing probe that the maker disputes now and nobody has decided about.
     pub(super) fn disputed_probe(&mut self, reply: &BuilderReply) -> Option<FindingAnswer> {
+        let failing = self.exhibit().map(|exhibit| plan::failing_probes(&exhibit)).unwrap_or_default();
         let probes = self.examiner.probes.as_mut()?;
         let disputes = reply.answers.iter().filter(|answer| match answer.answer {
             AnswerKind::Justified | AnswerKind::Disagree => true,
             AnswerKind::Fixed => false,
         });
-        disputes.into_iter().find(|answer| probes.dispute(&answer.to, &answer.text)).cloned()
+        disputes
+            .into_iter()
+            .find(|answer| failing.contains(&answer.to) && probes.dispute(&answer.to, &answer.text))
+            .cloned()
     }
 
     /// A disputed probe is for somebody else to decide about: the moderator where there is one, else a person.

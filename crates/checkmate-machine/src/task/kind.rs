@@ -10,6 +10,8 @@ pub struct Kind {
     pub kind: Option<TaskKind>,
     /// Whether the task file says so, rather than the words of the goal.
     pub told: bool,
+    /// Whether the task file says so, or the goal in so many words.
+    pub sure: bool,
 }
 
 impl Kind {
@@ -22,118 +24,88 @@ impl Kind {
 /// Returns the sort of a task: what the task file says, else what the goal's words tell.
 pub fn kind(task: &Task) -> Kind {
     match task.kind {
-        Some(kind) => Kind { kind: Some(kind), told: true },
-        None if task.given_red => Kind { kind: Some(TaskKind::Bugfix), told: false },
-        None => Kind { kind: infer(&task.goal), told: false },
+        Some(kind) => Kind { kind: Some(kind), told: true, sure: true },
+        None if task.given_red => Kind { kind: Some(TaskKind::Bugfix), told: false, sure: true },
+        None => Kind { kind: infer(&task.goal), told: false, sure: is_sure(&task.goal) },
     }
 }
+
+/// Tells whether a goal names a wrong behaviour, or asks for something new or for tests, in so many words.
+fn is_sure(goal: &str) -> bool {
+    const SURE: [&str; 15] = [
+        "bug",
+        "fix",
+        "fixes",
+        "fails",
+        "crash",
+        "crashes",
+        "wrong",
+        "regression",
+        "add",
+        "implement",
+        "support",
+        "introduce",
+        "must",
+        "test",
+        "tests",
+    ];
+    words(goal).iter().any(|word| SURE.contains(&word.as_str()))
+}
+
+/// Words that make a first sentence one about text.
+const TEXT: &str = "comment comments docstring docstrings readme readme.md changelog docs documentation";
+/// Words of a first sentence that ask for the same behaviour in other words.
+const SAME: &str = "refactor refactoring restructure tidy simplify extract inline deduplicate";
+/// Phrases that do so anywhere.
+const KEEP: [&str; 9] = [
+    "behaviour must not change",
+    "behavior must not change",
+    "no behaviour change",
+    "no behavior change",
+    "same behaviour",
+    "same behavior",
+    "keep the behaviour",
+    "keep the behavior",
+    "without changing behavio",
+];
+/// Words of a first sentence that tell of something wrong.
+const BROKEN: &str =
+    "bug bugfix fix fixes fails failing crash crashes wrong incorrect incorrectly broken regression fail";
+/// First words of what is done around the code.
+const AROUND: &str = "upgrade bump format configure chore pin release";
+/// Words of a first sentence that ask for something.
+const WANTED: &str = "add implement support introduce allow accept let make give return provide extend change new must \
+                      should remove rename replace teach feature drop raise";
 
 /// Reads the sort off the words of a goal. The order is from what a goal says of itself to what it merely mentions.
 fn infer(goal: &str) -> Option<TaskKind> {
     let lower = goal.to_lowercase();
     let first = sentences(goal).first().map(|sentence| words(sentence)).unwrap_or_default();
-    let starts = |heads: &[&str]| first.first().is_some_and(|word| heads.contains(&word.as_str()));
-    let first_has = |wanted: &[&str]| first.iter().any(|word| wanted.contains(&word.as_str()));
+    let among = |word: &String, list: &str| list.split_whitespace().any(|known| known == word);
+    let starts = |list: &str| first.first().is_some_and(|word| among(word, list));
+    let has = |list: &str| first.iter().any(|word| among(word, list));
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
     let forbidden = |what: &str| {
         sentences(goal).iter().any(|sentence| forbids(sentence) && sentence.to_lowercase().contains(what))
     };
-    let text = [
-        "comment",
-        "comments",
-        "docstring",
-        "docstrings",
-        "readme",
-        "readme.md",
-        "changelog",
-        "docs",
-        "documentation",
-    ];
-    if starts(&["document", "explain", "describe", "docs"])
-        || (first_has(&text)
-            && (forbidden("code") || forbidden("behavio") || !says(&["bug", "must", "implement"])))
-    {
+    let silent = forbidden("code") || forbidden("behavio") || !says(&["bug", "must", "implement"]);
+    if starts("document explain describe docs") || (has(TEXT) && silent) {
         return Some(TaskKind::Docs);
     }
-    if first_has(&[
-        "refactor",
-        "refactoring",
-        "restructure",
-        "tidy",
-        "simplify",
-        "extract",
-        "inline",
-        "deduplicate",
-    ]) || says(&[
-        "behaviour must not change",
-        "behavior must not change",
-        "no behaviour change",
-        "no behavior change",
-    ]) || says(&[
-        "same behaviour",
-        "same behavior",
-        "keep the behaviour",
-        "keep the behavior",
-        "without changing behavio",
-    ]) {
+    if has(SAME) || says(&KEEP) {
         return Some(TaskKind::Refactor);
     }
-    let tests = ["test", "tests", "coverage"];
-    if starts(&["test", "tests", "cover"])
-        || (starts(&["add", "write", "extend", "improve"])
-            && first.iter().skip(1).take(3).any(|word| tests.contains(&word.as_str())))
-    {
+    let soon = first.iter().skip(1).take(3).any(|word| among(word, "test tests coverage"));
+    if starts("test tests cover") || (starts("add write extend improve") && soon) {
         return Some(TaskKind::Tests);
     }
-    let broken = [
-        "bug",
-        "bugfix",
-        "bug:",
-        "fix",
-        "fixes",
-        "fails",
-        "failing",
-        "crash",
-        "crashes",
-        "wrong",
-        "incorrect",
-        "incorrectly",
-        "broken",
-        "regression",
-        "fail",
-    ];
-    if first_has(&broken) || starts(&["repair", "correct"]) {
+    if has(BROKEN) || starts("repair correct") {
         return Some(TaskKind::Bugfix);
     }
-    if starts(&["upgrade", "bump", "format", "configure", "chore", "pin", "release"]) {
+    if starts(AROUND) {
         return Some(TaskKind::Chore);
     }
-    let wanted = [
-        "add",
-        "implement",
-        "support",
-        "introduce",
-        "allow",
-        "accept",
-        "let",
-        "make",
-        "give",
-        "return",
-        "provide",
-        "extend",
-        "change",
-        "new",
-        "must",
-        "should",
-        "remove",
-        "rename",
-        "replace",
-        "teach",
-        "feature",
-        "drop",
-        "raise",
-    ];
-    if first_has(&wanted) {
+    if has(WANTED) {
         return Some(TaskKind::Feature);
     }
     says(&["bug", "fix "]).then_some(TaskKind::Bugfix)

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::words::{forbids, identifiers, sentences, words};
-use crate::spec::Task;
+use crate::spec::{Task, TaskKind};
 
 /// Something that can be allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,11 +44,20 @@ impl Permission {
     }
 }
 
+/// A permit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Held {
+    permission: Permission,
+    /// What it is bound to; empty = everything.
+    bound: BTreeSet<String>,
+    /// Whether the task file says so, rather than the words of the goal.
+    told: bool,
+}
+
 /// The permits of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Permits {
-    /// What a permit is bound to; empty = everything.
-    held: Vec<(Permission, BTreeSet<String>)>,
+    held: Vec<Held>,
     /// Whether the goal speaks of taking something away, or a permit names a test that may go.
     deletes: bool,
 }
@@ -70,14 +79,16 @@ impl Permits {
                 .map(str::to_owned)
                 .collect();
             for permission in Permission::ALL.into_iter().filter(|one| one.name() == name.trim()) {
-                held.push((
-                    permission,
-                    if bound.is_empty() { binding(permission, &named) } else { bound.clone() },
-                ));
+                let bound = if bound.is_empty() { binding(permission, &named) } else { bound.clone() };
+                held.push(Held { permission, bound, told: true });
             }
         }
-        for sentence in sentences(&task.goal).into_iter().filter(|sentence| !forbids(sentence)) {
-            held.extend(spoken(sentence, &named));
+        // A goal about text alone permits nothing by the files that it mentions.
+        if super::kind(task).kind != Some(TaskKind::Docs) {
+            for sentence in sentences(&task.goal).into_iter().filter(|sentence| !forbids(sentence)) {
+                let spoken = spoken(sentence, &named).into_iter();
+                held.extend(spoken.map(|(permission, bound)| Held { permission, bound, told: false }));
+            }
         }
         let bound = task.permits.iter().any(|permit| permit.trim().starts_with("delete_tests:"));
         let away = [
@@ -91,10 +102,26 @@ impl Permits {
     /// Tells whether a change is allowed that has to do with any of these names: a test's name and what it mentions,
     /// a file's path, a dependency.
     pub fn allow<'a>(&self, permission: Permission, names: impl IntoIterator<Item = &'a str>) -> bool {
+        self.allowed(permission, names, false)
+    }
+
+    /// Tells whether the task file itself allows it; the words of the goal alone do not count.
+    pub fn told<'a>(&self, permission: Permission, names: impl IntoIterator<Item = &'a str>) -> bool {
+        self.allowed(permission, names, true)
+    }
+
+    fn allowed<'a>(
+        &self,
+        permission: Permission,
+        names: impl IntoIterator<Item = &'a str>,
+        told: bool,
+    ) -> bool {
         let names: Vec<&str> = names.into_iter().collect();
-        self.held.iter().filter(|(held, _)| *held == permission).any(|(_, bound)| {
-            bound.is_empty() || bound.iter().any(|word| names.iter().any(|name| is_about(name, word)))
-        })
+        let about = |held: &Held| {
+            held.bound.is_empty()
+                || held.bound.iter().any(|word| names.iter().any(|name| is_about(name, word)))
+        };
+        self.held.iter().any(|held| held.permission == permission && (held.told || !told) && about(held))
     }
 
     /// Tells whether the task speaks of taking something away at all; one that only moves or renames does not.
@@ -104,7 +131,7 @@ impl Permits {
 
     /// Tells whether there is such a permit at all, whatever it is bound to.
     pub fn has(&self, permission: Permission) -> bool {
-        self.held.iter().any(|(held, _)| *held == permission)
+        self.held.iter().any(|held| held.permission == permission)
     }
 }
 
@@ -123,8 +150,12 @@ fn binding(permission: Permission, named: &BTreeSet<String>) -> BTreeSet<String>
 fn is_about(name: &str, word: &str) -> bool {
     let (name, word) = (name.to_lowercase(), word.to_lowercase());
     let boundary = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    // A file's name is no part of another's.
+    let start = |c: Option<char>| {
+        if word.contains(['.', '/']) { c.is_none_or(|c| matches!(c, '/' | '.')) } else { boundary(c) }
+    };
     name.match_indices(&word).any(|(at, _)| {
-        boundary(name[..at].chars().next_back()) && boundary(name[at + word.len()..].chars().next())
+        start(name[..at].chars().next_back()) && boundary(name[at + word.len()..].chars().next())
     })
 }
 
@@ -147,11 +178,11 @@ fn spoken(sentence: &str, named: &BTreeSet<String>) -> Vec<(Permission, BTreeSet
     let words = words(sentence);
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
     let mut held = Vec::new();
-    let tests = has(&["test", "tests"]) || words.iter().any(|word| word.starts_with("test_"));
-    if tests && has(&["remove", "delete", "drop"]) && !named.is_empty() {
+    if !named.is_empty() && aims_at_tests(&words, &["remove", "delete", "drop"]) {
         held.push((Permission::DeleteTests, named.clone()));
     }
-    if tests && has(&["update", "adjust", "adapt", "rewrite", "rename", "change", "replace", "correct"]) {
+    let change = ["update", "adjust", "adapt", "rewrite", "rename", "change", "replace", "correct"];
+    if aims_at_tests(&words, &change) {
         held.push((Permission::ChangeTests, named.clone()));
     }
     let files: BTreeSet<String> = words
@@ -173,10 +204,50 @@ fn spoken(sentence: &str, named: &BTreeSet<String>) -> Vec<(Permission, BTreeSet
     if dependency
         && has(&["add", "use", "upgrade", "bump", "update", "remove", "replace", "pin", "drop", "switch"])
     {
-        let names: BTreeSet<String> = words.into_iter().filter(|word| word.len() > 2).collect();
-        held.push((Permission::Deps, names));
+        const PLAIN: [&str; 24] = [
+            "dependency",
+            "dependencies",
+            "devdependencies",
+            "crate",
+            "package",
+            "packages",
+            "library",
+            "requirement",
+            "requirements",
+            "add",
+            "use",
+            "upgrade",
+            "bump",
+            "update",
+            "remove",
+            "replace",
+            "pin",
+            "drop",
+            "switch",
+            "the",
+            "and",
+            "from",
+            "for",
+            "version",
+        ];
+        let names: BTreeSet<String> =
+            words.into_iter().filter(|word| word.len() > 1 && !PLAIN.contains(&word.as_str())).collect();
+        if !names.is_empty() {
+            held.push((Permission::Deps, names));
+        }
     }
     held
+}
+
+/// Tells whether one of these verbs is about tests: they follow it, with nothing between that is done to something else.
+fn aims_at_tests(words: &[String], verbs: &[&str]) -> bool {
+    const OTHER: [&str; 8] = ["add", "write", "with", "so", "that", "fails", "without", "for"];
+    let is_test = |word: &String| matches!(word.as_str(), "test" | "tests") || word.starts_with("test_");
+    words.iter().enumerate().filter(|(_, word)| verbs.contains(&word.as_str())).any(|(at, _)| {
+        let behind = &words[at + 1..];
+        let Some(end) = behind.iter().position(is_test).filter(|end| *end <= 8) else { return false };
+        !behind[..end].iter().any(|word| OTHER.contains(&word.as_str()))
+    })
 }
 
 #[cfg(test)]

@@ -134,6 +134,5 @@ fn by_the_clock(evidence: &Evidence<'_>) -> Vec<Objection> {
             ));
         }
     }
-    objections.truncate(5);
     objections
 }

@@ -118,7 +118,11 @@ fn is_meant(goal: &str, call: &str) -> bool {
         .split(|c: char| !c.is_alphanumeric())
         .any(|word| GENERAL.contains(&word.to_lowercase().as_str()));
     let inside = call.split_once('(').map_or(call, |(_, inside)| inside).trim_end_matches(')');
-    !general && !inside.is_empty() && goal.contains(inside)
+    let bare = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let stands = goal.match_indices(inside).any(|(at, _)| {
+        !bare(goal[..at].chars().next_back()) && !bare(goal[at + inside.len()..].chars().next())
+    });
+    !general && !inside.is_empty() && stands
 }
 
 /// Tells whether an old result was a failure that nobody promises: what comes in its place breaks no behaviour.

@@ -12,7 +12,17 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
             Section::TestScript | Section::TestConfig | Section::Build | Section::Description => false,
         });
         for entry in entries {
-            if !evidence.permits.allow(Permission::Deps, [file.path.as_str(), entry.name.as_str()]) {
+            // What runs by itself at an installation needs more than a goal that mentions the dependency.
+            let name = entry.name.split_once('.').map_or(entry.name.as_str(), |(_, name)| name);
+            let permitted = match entry.section {
+                Section::InstallScript => evidence.permits.told(Permission::Deps, [name]),
+                Section::Dependency
+                | Section::TestScript
+                | Section::TestConfig
+                | Section::Build
+                | Section::Description => evidence.permits.allow(Permission::Deps, [name]),
+            };
+            if !permitted {
                 touched.push(format!("`{}` in `{}`", entry.name, file.path));
             }
         }
@@ -20,8 +30,11 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     // A lock file follows a manifest whose change is permitted; by itself it changes what is installed.
     let manifest_changed = evidence.inspection.files.iter().any(|file| file.role == FileRole::Manifest);
     for file in evidence.inspection.files.iter().filter(|file| file.role == FileRole::Lock) {
+        let change = evidence.candidate.changes.iter().find(|change| change.path == file.path);
+        // A new name or version of the project itself is a line or two of it.
+        let slight = change.is_some_and(|change| change.added <= 2 && change.removed <= 2);
         let permitted = evidence.permits.has(Permission::Deps)
-            || (manifest_changed && evidence.permits.has(Permission::Config));
+            || (manifest_changed && (slight || evidence.permits.has(Permission::Config)));
         if !permitted {
             touched.push(format!("`{}`", file.path));
         }

@@ -3,6 +3,7 @@
 use super::GateName;
 use super::evidence::{Evidence, Opinion, Reddened, Want, listed, reddened};
 use crate::effect::CheckKind;
+use crate::evidence::{Ended, Receipt, Signal, Standing, standing};
 use crate::facts::FileRole;
 use crate::spec::Level;
 
@@ -22,9 +23,7 @@ pub(super) fn wants(evidence: &Evidence<'_>) -> Vec<Want> {
             None => wants.push(again(evidence, kind, seed)),
             Some(receipt) => {
                 let base = CheckKind::RepeatBase(seed);
-                let red =
-                    matches!(reddened(receipt, evidence.tests), Reddened::ByTest(_) | Reddened::ByLoading);
-                if red && evidence.receipt(base).is_none() {
+                if unlike(receipt, evidence.tests).is_some() && evidence.receipt(base).is_none() {
                     wants.push(again(evidence, base, seed));
                 }
             }
@@ -44,23 +43,15 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     let mut unstable = Vec::new();
     for seed in 1..=times {
         let Some(receipt) = evidence.receipt(CheckKind::Repeat(seed)) else { continue };
-        let names = match reddened(receipt, evidence.tests) {
-            Reddened::ByTest(names) => names,
-            Reddened::ByLoading => Vec::new(),
-            Reddened::Not | Reddened::Unknown(_) => continue,
-        };
+        let Some(names) = unlike(receipt, evidence.tests) else { continue };
         // What is as unstable on the old code was so before, and is not charged.
-        let base =
-            evidence.receipt(CheckKind::RepeatBase(seed)).map(|base| reddened(base, evidence.baseline));
-        let before = match base {
-            Some(Reddened::ByTest(before)) => before,
-            Some(Reddened::ByLoading | Reddened::Not | Reddened::Unknown(_)) | None => Vec::new(),
-        };
-        let charged: Vec<String> = names.iter().filter(|name| !before.contains(name)).cloned().collect();
-        if charged.is_empty() && names.is_empty() {
-            unstable.push("the command itself".to_owned());
+        let base = evidence.receipt(CheckKind::RepeatBase(seed));
+        match base.and_then(|base| unlike(base, evidence.baseline)) {
+            Some(before) if before.is_empty() && names.is_empty() => {}
+            Some(before) => unstable.extend(names.into_iter().filter(|name| !before.contains(name))),
+            None if names.is_empty() => unstable.push("the command itself".to_owned()),
+            None => unstable.extend(names),
         }
-        unstable.extend(charged);
     }
     unstable.sort();
     unstable.dedup();
@@ -72,6 +63,24 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
          other.",
         listed(unstable.iter().map(String::as_str))
     ))
+}
+
+/// Returns what a run says otherwise than the one before it: the tests that fail, none where the command itself says no,
+/// hangs or runs nothing. `None` if it says the same, or could not be run at all.
+fn unlike(receipt: &Receipt, before: Option<&Receipt>) -> Option<Vec<String>> {
+    match standing(receipt, before) {
+        Standing::Green(_) | Standing::KnownRed(_) => None,
+        Standing::Infra(_) => match receipt.ended {
+            Ended::TimedOut { .. } | Ended::Killed { .. } => Some(Vec::new()),
+            Ended::NotStarted { .. } | Ended::Exited { .. } => None,
+        },
+        Standing::Absent => before.is_none_or(|before| before.signal() != Signal::Absent).then(Vec::new),
+        Standing::Unreported | Standing::Flaky => Some(Vec::new()),
+        Standing::Red => match reddened(receipt, before) {
+            Reddened::ByTest(names) => Some(names),
+            Reddened::ByLoading | Reddened::Not | Reddened::Unknown(_) => Some(Vec::new()),
+        },
+    }
 }
 
 fn times(evidence: &Evidence<'_>) -> u32 {

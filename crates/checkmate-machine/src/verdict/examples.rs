@@ -22,7 +22,11 @@ pub(super) fn wants(evidence: &Evidence<'_>) -> Vec<Want> {
 pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     let example = match example(evidence) {
         None => return Opinion::Absent("The task brings no executable examples.".into()),
-        Some(Err(reason)) => return Opinion::Absent(format!("The task's examples cannot be run. {reason}")),
+        Some(Err(reason)) => {
+            return Opinion::Blocked(format!(
+                "The task's examples cannot be run. {reason} Correct the task file."
+            ));
+        }
         Some(Ok(example)) => example,
     };
     let Some(receipt) = evidence.receipt(CheckKind::Example) else {
@@ -34,9 +38,9 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
         probe::Ending::Failed(said) => Opinion::Blocked(format!(
             "The task's own examples do not hold: {said}. Make the goal's examples true."
         )),
-        probe::Ending::Invalid(reason) => {
-            Opinion::Absent(format!("The task's examples say nothing: {reason}."))
-        }
+        probe::Ending::Invalid(reason) => Opinion::Blocked(format!(
+            "The task's examples say nothing: {reason}. Correct the task file, or take them out of it."
+        )),
     }
 }
 

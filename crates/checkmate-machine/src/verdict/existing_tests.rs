@@ -23,6 +23,23 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
             wrong.join(" ")
         ));
     }
+    let shadowed: Vec<String> = evidence
+        .fresh_tests()
+        .into_iter()
+        .filter(|(_, test)| test.shadowed)
+        .map(|(file, test)| format!("`{}` in {}", test.name, file.path))
+        .collect();
+    if !shadowed.is_empty() {
+        let text = format!(
+            "New tests are replaced by later ones of the same name, so they never run: {}. Give each a name of its own.",
+            listed(shadowed.iter().map(String::as_str))
+        );
+        return Opinion::Objected(vec![evidence.objection(
+            GateName::ExistingTests,
+            &shadowed.join(" "),
+            text,
+        )]);
+    }
     let skipped: Vec<String> = evidence
         .fresh_tests()
         .into_iter()
@@ -58,7 +75,7 @@ fn complaint(evidence: &Evidence<'_>, file: &FileFacts, test: &TestFunction) -> 
         let gone = format!("The test `{}` of {} is gone.", test.name, file.path);
         // A permit to delete is none to lose what the goal only moves.
         let deleted = permitted(Permission::DeleteTests) && evidence.permits.deletes();
-        let renamed = permitted(Permission::ChangeTests) && successors(file) >= leavers(evidence, file);
+        let renamed = permitted(Permission::ChangeTests) && has_successor(evidence, file, test);
         return (!deleted && !renamed).then_some(gone);
     };
     let twice = file.tests_after.iter().filter(|other| other.name == test.name && other.shadowed).count();
@@ -71,7 +88,9 @@ fn complaint(evidence: &Evidence<'_>, file: &FileFacts, test: &TestFunction) -> 
     }
     if let (Some(marker), None) = (&after.skipped, &test.skipped) {
         let skipped = format!("The test `{}` of {} does not run any more ({marker}).", test.name, file.path);
-        return (!permitted(Permission::ChangeTests)).then_some(skipped);
+        // To change a test is not to take it away.
+        let gone = permitted(Permission::DeleteTests) && evidence.permits.deletes();
+        return (!gone).then_some(skipped);
     }
     if after.body == test.body {
         return None;
@@ -95,21 +114,26 @@ fn complaint(evidence: &Evidence<'_>, file: &FileFacts, test: &TestFunction) -> 
     })
 }
 
-/// Counts the tests of a file that are new by name.
-fn successors(file: &FileFacts) -> usize {
-    file.tests_after
-        .iter()
-        .filter(|after| {
-            after.skipped.is_none() && file.tests_before.iter().all(|before| before.name != after.name)
-        })
-        .count()
+/// Tells whether a new test of the file does what a test did that is gone: it mentions most of what that did, and checks
+/// no less.
+fn has_successor(evidence: &Evidence<'_>, file: &FileFacts, gone: &TestFunction) -> bool {
+    let known = |after: &TestFunction| file.tests_before.iter().any(|before| before.name == after.name);
+    let alike = |after: &TestFunction| {
+        let common = gone.mentions.iter().filter(|name| after.mentions.contains(name)).count();
+        common * 2 >= gone.mentions.len().max(after.mentions.len())
+    };
+    let candidates = file.tests_after.iter().filter(|after| after.skipped.is_none() && !known(after));
+    let mut candidates = candidates.filter(|after| alike(after) && !is_thinner(gone, after));
+    // As many as are gone: one new test takes the place of one.
+    candidates.nth(leavers_before(evidence, file, gone)).is_some()
 }
 
-/// Counts the tests of a file that are in no file any more, by name or by body.
-fn leavers(evidence: &Evidence<'_>, file: &FileFacts) -> usize {
+/// Counts the tests of a file before this one that are in no file any more, by name or by body.
+fn leavers_before(evidence: &Evidence<'_>, file: &FileFacts, test: &TestFunction) -> usize {
     let all = || evidence.inspection.files.iter().flat_map(|file| &file.tests_after);
     let stays = |test: &TestFunction| all().any(|after| after.name == test.name || after.body == test.body);
-    file.tests_before.iter().filter(|test| !stays(test)).count()
+    let before = file.tests_before.iter().take_while(|other| *other != test);
+    before.filter(|other| !stays(other)).count()
 }
 
 /// Tells whether a test that may change checks less: fewer assertions that can be noticed, fewer that compare exactly, or

@@ -6,7 +6,7 @@ use super::evidence::{Evidence, Opinion, Reddened, Want, reddened};
 use super::{GateName, comparison};
 use crate::compared;
 use crate::effect::CheckKind;
-use crate::evidence::Ended;
+use crate::evidence::{Ended, Standing, standing};
 use crate::excerpt;
 use crate::facts::Mutant;
 use crate::spec::{Level, TaskKind};
@@ -84,7 +84,7 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
             killed + survived,
             survivors.iter().take(5).cloned().collect::<Vec<_>>().join("; ")
         );
-        objections.push(evidence.objection(GateName::Mutation, "survivors", text));
+        objections.push(evidence.objection(GateName::Mutation, &survivors.join(" "), text));
     }
     if !objections.is_empty() {
         return Opinion::Objected(objections);
@@ -127,6 +127,14 @@ fn plan<'a>(evidence: &Evidence<'a>) -> Vec<(u32, &'a Mutant)> {
 fn fate(evidence: &Evidence<'_>, number: u32) -> Fate {
     let Some(receipt) = evidence.receipt(CheckKind::Mutant(number)) else { return Fate::Unknown };
     if matches!(receipt.ended, Ended::TimedOut { .. } | Ended::Killed { .. }) {
+        return Fate::Killed;
+    }
+    // Tests that stop running or reporting were noticed to do so.
+    let silent = matches!(
+        standing(receipt, evidence.tests),
+        Standing::Absent | Standing::Unreported | Standing::Flaky
+    );
+    if silent {
         return Fate::Killed;
     }
     let reports = evidence.tests.is_some_and(|tests| tests.report.is_some());

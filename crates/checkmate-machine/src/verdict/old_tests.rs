@@ -3,7 +3,7 @@
 use super::GateName;
 use super::evidence::{Evidence, Opinion, Want, listed};
 use crate::effect::CheckKind;
-use crate::evidence::{Standing, fewer, standing};
+use crate::evidence::{Signal, Standing, fewer, standing};
 use crate::spec::Level;
 use crate::task::Permission;
 
@@ -71,9 +71,17 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
             blocked(super::tests::red_message(receipt))
         }
         Standing::Flaky => blocked("they pass and fail on the same tree.".into()),
+        Standing::Absent | Standing::Unreported if !had_tests(evidence) => {
+            Opinion::Passed("There was no test before the change.".into())
+        }
         Standing::Absent | Standing::Unreported => blocked("none of them ran.".into()),
         Standing::Infra(reason) => blocked(reason),
     }
+}
+
+/// Tells whether any test ran before the change.
+fn had_tests(evidence: &Evidence<'_>) -> bool {
+    evidence.baseline.is_some_and(|baseline| baseline.signal() != Signal::Absent)
 }
 
 /// Tells whether a failing test is one that the task permits to change or to delete.

@@ -73,23 +73,29 @@ pub fn blocked(evidence: &Evidence<'_>) -> Vec<String> {
 }
 
 fn blocked_by(evidence: &Evidence<'_>, wanted: fn(&Row) -> bool) -> Vec<String> {
-    rows(evidence)
-        .filter(|row| wanted(row))
-        .filter_map(|row| match (row.opinion)(evidence) {
-            Opinion::Blocked(message) | Opinion::Pending(message) => Some(message),
-            Opinion::Passed(_) | Opinion::Absent(_) | Opinion::Objected(_) => None,
-        })
-        .collect()
+    let (mut blocked, mut pending) = (Vec::new(), Vec::new());
+    for row in rows(evidence).filter(|row| wanted(row)) {
+        match (row.opinion)(evidence) {
+            Opinion::Blocked(message) => blocked.push(message),
+            Opinion::Pending(message) => pending.push(message),
+            Opinion::Passed(_) | Opinion::Absent(_) | Opinion::Objected(_) => {}
+        }
+    }
+    // What was not asked any more because something blocks says nothing against the change.
+    if blocked.is_empty() { pending } else { blocked }
+}
+
+/// Returns the probes that fail on the candidate.
+pub fn failing_probes(evidence: &Evidence<'_>) -> Vec<String> {
+    probes::failing(evidence)
 }
 
 /// Returns a line for every gate that has something to say.
 pub fn summary(evidence: &Evidence<'_>) -> Vec<String> {
     let line = |row: &Row| match (row.opinion)(evidence) {
         Opinion::Passed(message) => Some(format!("{}: passed. {message}", row.name.name())),
-        Opinion::Blocked(message) | Opinion::Pending(message) => {
-            Some(format!("{}: blocked. {message}", row.name.name()))
-        }
-        Opinion::Absent(_) | Opinion::Objected(_) => None,
+        Opinion::Blocked(message) => Some(format!("{}: blocked. {message}", row.name.name())),
+        Opinion::Pending(_) | Opinion::Absent(_) | Opinion::Objected(_) => None,
     };
     rows(evidence).filter_map(line).collect()
 }

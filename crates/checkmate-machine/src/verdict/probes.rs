@@ -2,7 +2,6 @@
 
 use super::evidence::{Evidence, Opinion, Want};
 use crate::effect::CheckKind;
-use crate::event::ChangeKind;
 use crate::probe::{self, Probe, Runnable};
 
 /// What is known about one probe.
@@ -112,13 +111,15 @@ pub(super) fn seen(evidence: &Evidence<'_>, number: u32, probe: &Probe) -> Seen 
     }
 }
 
-/// Makes a probe runnable; `None` if its file would stand in the place of one of the repository's.
+/// Returns the names of the probes that fail on the candidate.
+pub(super) fn failing(evidence: &Evidence<'_>) -> Vec<String> {
+    let fails = |(number, probe): &(u32, &Probe)| matches!(seen(evidence, *number, probe), Seen::Fails(_));
+    evidence.probes.all().filter(fails).map(|(_, probe)| probe.id.clone()).collect()
+}
+
+/// Makes a probe runnable; `None` if its file would stand in the place of one that was there before the change. One that
+/// the change puts there gives way.
 fn ready(evidence: &Evidence<'_>, probe: &Probe) -> Option<Result<Runnable, String>> {
-    let taken = evidence
-        .candidate
-        .changes
-        .iter()
-        .any(|change| change.path == probe.path && change.kind != ChangeKind::Deleted);
     let known = evidence.files.iter().any(|file| file.path == probe.path);
-    (!taken && !known).then(|| probe::runnable(&probe.path, &probe.run, &probe.content, evidence.nonce))
+    (!known).then(|| probe::runnable(&probe.path, &probe.run, &probe.content, evidence.nonce))
 }

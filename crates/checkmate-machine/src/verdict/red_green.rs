@@ -3,12 +3,18 @@
 use super::GateName;
 use super::evidence::{Evidence, Opinion, Reddened, Want, listed, reddened};
 use crate::effect::CheckKind;
+use crate::evidence::{Ended, Receipt, Signal};
 use crate::spec::TaskKind;
 use crate::task::identifiers;
 
 pub(super) fn wants(evidence: &Evidence<'_>) -> Vec<Want> {
-    if !applies(evidence) || !turned_green(evidence).is_empty() {
+    if !applies(evidence) {
         return Vec::new();
+    }
+    if !turned_green(evidence).is_empty() {
+        let kind = CheckKind::Reverted;
+        let open = doubtful(evidence) && evidence.receipt(kind).is_none();
+        return open.then(|| want(evidence, kind)).into_iter().collect();
     }
     next(evidence).map(|kind| want(evidence, kind)).into_iter().collect()
 }
@@ -19,6 +25,9 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     }
     let turned = turned_green(evidence);
     if !turned.is_empty() {
+        if doubtful(evidence) && evidence.receipt(CheckKind::Reverted).is_none() {
+            return Opinion::Pending(format!("It needs {}.", name(CheckKind::Reverted)));
+        }
         return given(evidence, &turned);
     }
     if evidence.task.given_red {
@@ -31,7 +40,7 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     }
     let runs: Vec<(CheckKind, Reddened)> = [CheckKind::NewTests, CheckKind::Reverted]
         .into_iter()
-        .filter_map(|kind| Some((kind, reddened(evidence.receipt(kind)?, evidence.baseline))))
+        .filter_map(|kind| Some((kind, red(evidence, evidence.receipt(kind)?))))
         .collect();
     let by_test = runs.iter().find_map(|(kind, run)| match run {
         Reddened::ByTest(names) => Some((*kind, names)),
@@ -90,10 +99,10 @@ pub(super) fn shown(evidence: &Evidence<'_>) -> Vec<String> {
     }
     let turned = turned_green(evidence);
     if !turned.is_empty() {
-        return turned.into_iter().map(str::to_owned).collect();
+        return turned;
     }
     let runs = [CheckKind::NewTests, CheckKind::Reverted].into_iter().filter_map(|kind| {
-        match reddened(evidence.receipt(kind)?, evidence.baseline) {
+        match red(evidence, evidence.receipt(kind)?) {
             Reddened::ByTest(names) => Some(names),
             Reddened::ByLoading | Reddened::Not | Reddened::Unknown(_) => None,
         }
@@ -121,9 +130,9 @@ fn more_tests(evidence: &Evidence<'_>) -> bool {
     passed(evidence.tests) > passed(evidence.baseline)
 }
 
-/// A task that says of itself what it is leaves no way out; where only the goal's words hint at it, a reason is heard.
+/// A task that says in so many words what it is leaves no way out; where the goal only hints at it, a reason is heard.
 fn object(evidence: &Evidence<'_>, text: &str) -> Opinion {
-    if evidence.kind.kind.is_some() {
+    if evidence.kind.sure {
         return Opinion::Blocked(text.into());
     }
     Opinion::Objected(vec![evidence.objection(GateName::RedGreen, "no red test", text.into())])
@@ -141,13 +150,13 @@ fn next(evidence: &Evidence<'_>) -> Option<CheckKind> {
     } else {
         return None;
     };
-    let second = match first {
-        CheckKind::Reverted if tests => Some(CheckKind::NewTests),
-        CheckKind::NewTests if code => Some(CheckKind::Reverted),
-        _ => None,
+    let second = if first == CheckKind::Reverted {
+        tests.then_some(CheckKind::NewTests)
+    } else {
+        code.then_some(CheckKind::Reverted)
     };
     let Some(receipt) = evidence.receipt(first) else { return Some(first) };
-    let again = match (first, reddened(receipt, evidence.baseline)) {
+    let again = match (first, red(evidence, receipt)) {
         (_, Reddened::ByTest(_)) => false,
         // With old bodies and stubs nothing was red; the old code may show what they cannot take back.
         (CheckKind::Reverted, Reddened::Not) | (_, Reddened::ByLoading | Reddened::Unknown(_)) => true,
@@ -173,28 +182,62 @@ fn name(kind: CheckKind) -> &'static str {
     }
 }
 
-/// Returns the tests that were red before and are green now, as their old sources have them.
-fn turned_green<'a>(evidence: &Evidence<'a>) -> Vec<&'a str> {
-    let Some(before) = evidence.baseline.and_then(|baseline| baseline.report.as_ref()) else {
-        return Vec::new();
-    };
-    let Some(after) = judged(evidence) else { return Vec::new() };
-    before.failing.iter().filter(|name| !after.contains(name)).map(String::as_str).collect()
+/// Holds a run on other code against the baseline. A run that hangs or dies where the baseline did not is red as well: that
+/// is how an endless loop shows.
+fn red(evidence: &Evidence<'_>, run: &Receipt) -> Reddened {
+    let ends = |receipt: &Receipt| matches!(receipt.ended, Ended::Exited { .. });
+    if matches!(run.ended, Ended::TimedOut { .. } | Ended::Killed { .. })
+        && evidence.baseline.is_some_and(ends)
+    {
+        return Reddened::ByTest(Vec::new());
+    }
+    reddened(run, evidence.baseline)
 }
 
-/// Returns what fails now among the old tests.
-fn judged<'a>(evidence: &Evidence<'a>) -> Option<&'a [String]> {
-    let receipt = if evidence.inspection.old_tests.is_empty() {
+/// Returns the tests that were red before and are green now, as their old sources have them; the test command itself where
+/// its runner gives no names. A test that nothing loads any more turned no colour, and one that is red with the changed
+/// functions taken back as well did not turn by them.
+fn turned_green(evidence: &Evidence<'_>) -> Vec<String> {
+    let (Some(baseline), Some(after)) = (evidence.baseline, judged(evidence)) else { return Vec::new() };
+    let Some(before) = &baseline.report else {
+        let turned = baseline.signal() == Signal::Fail && matches!(after.signal(), Signal::Pass { .. });
+        return turned.then(|| evidence.policy.test_command.text.clone()).into_iter().collect();
+    };
+    let Some(report) = after.report.as_ref().filter(|report| report.errors <= before.errors) else {
+        return Vec::new();
+    };
+    let without = doubtful(evidence).then(|| evidence.receipt(CheckKind::Reverted)).flatten();
+    let still_green = |name: &String| match without {
+        None => false,
+        Some(without) => match &without.report {
+            Some(report) => report.errors <= before.errors && !report.failing.contains(name),
+            None => false,
+        },
+    };
+    let turned = before.failing.iter().filter(|name| !report.failing.contains(name) && !still_green(name));
+    turned.cloned().collect()
+}
+
+/// Tells whether a test that turned green may have done so by chance: the task does not speak of red tests, and the
+/// changed functions can be taken back to see.
+fn doubtful(evidence: &Evidence<'_>) -> bool {
+    !evidence.task.given_red && !evidence.inspection.reverted.is_empty()
+}
+
+/// Returns the run of the old tests on the new code.
+fn judged<'a>(evidence: &Evidence<'a>) -> Option<&'a Receipt> {
+    if evidence.inspection.old_tests.is_empty() {
         evidence.tests
     } else {
         evidence.receipt(CheckKind::OldTests)
-    };
-    Some(&receipt?.report.as_ref()?.failing)
+    }
 }
 
 /// Judges tests that the task brought along: those that the goal names have to be green, all of them.
-fn given(evidence: &Evidence<'_>, turned: &[&str]) -> Opinion {
-    let failing = judged(evidence).unwrap_or_default();
+fn given(evidence: &Evidence<'_>, turned: &[String]) -> Opinion {
+    let failing = judged(evidence)
+        .and_then(|receipt| receipt.report.as_ref())
+        .map_or(&[][..], |report| &report.failing);
     let named = identifiers(&evidence.task.goal);
     let meant = |name: &&String| {
         named.iter().any(|word| word.to_lowercase().contains("test") && name.contains(word.as_str()))
@@ -210,5 +253,8 @@ fn given(evidence: &Evidence<'_>, turned: &[&str]) -> Opinion {
         );
         return Opinion::Objected(vec![evidence.objection(GateName::RedGreen, &failing.join(" "), text)]);
     }
-    Opinion::Passed(format!("Red before the change, green now: {}.", listed(turned.iter().copied())))
+    Opinion::Passed(format!(
+        "Red before the change, green now: {}.",
+        listed(turned.iter().map(String::as_str))
+    ))
 }

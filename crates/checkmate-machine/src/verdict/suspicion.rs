@@ -33,7 +33,6 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
             objections.push(evidence.objection(GateName::Suspicion, &key, text));
         }
     }
-    objections.truncate(8);
     if objections.is_empty() {
         return Opinion::Passed("No code asks whether it is being tested or ends the process.".into());
     }
