@@ -121,7 +121,11 @@ pub fn runnable(path: &str, run: &str, content: &str, nonce: &str) -> Result<Run
     let command = CommandLine::from_agent(run).map_err(|error| format!("It cannot be run: {error}."))?;
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.split('.').next().unwrap_or(name);
-    if !command.argv.iter().any(|word| word.contains(stem)) {
+    // As a name of its own: `p` is no part of `python3`.
+    let names = |word: &str| {
+        word.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).any(|name| name == stem)
+    };
+    if !command.argv.iter().any(|word| names(word)) {
         return Err(format!("Its command does not run {path}."));
     }
     let line = format!("checkmate-end-{}", short_hash(&format!("{nonce}{path}{content}")));
@@ -246,8 +250,10 @@ mod tests {
         let Ok(Runnable { layer: Layer::Text { text, .. }, .. }) = runnable(path, run, content, "n") else {
             return "none".into();
         };
-        let nonce = text.find("checkmate-end-").map(|at| text[at..at + 30].to_owned()).unwrap_or_default();
-        text.replace(&nonce, "NONCE")
+        match text.find("checkmate-end-").map(|at| text[at..at + 30].to_owned()) {
+            Some(nonce) => text.replace(&nonce, "NONCE"),
+            None => text,
+        }
     }
 
     #[test]

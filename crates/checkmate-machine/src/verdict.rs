@@ -146,7 +146,7 @@ impl Gate {
     fn of_runs(gate: GateName, passed: bool, message: String, runs: &[&Receipt]) -> Self {
         let cost = Cost {
             runs: u32::try_from(runs.len()).unwrap_or(u32::MAX),
-            ms: runs.iter().map(|receipt| receipt.duration_ms).sum(),
+            ms: runs.iter().fold(0, |all, receipt| all.saturating_add(receipt.duration_ms)),
         };
         Self { cost, ..Self::new(gate, passed, message) }
     }

@@ -2,7 +2,8 @@
 //!
 //! A fixture has up to four sections.
 //!
-//! - `== policy`: one rule a line: `max_iterations 2`, `review_mode final_only`, `moderator`, `interactive`, …
+//! - `== policy`: one rule a line: `max_iterations 2`, `review_mode final_only`, `moderator`, `evidence`, …; and the
+//!   task's own `goal TEXT` and `kind bugfix`.
 //! - `== world`: the answers, first come first served for each kind of question. What is not said is pleasant: tests
 //!   pass, patches fit, changes land. `! retry` and the like are commands, given when nothing is outstanding.
 //! - `== prompts`: `build 2 has TEXT` and `review 1 lacks TEXT`; the number counts the calls for that purpose.

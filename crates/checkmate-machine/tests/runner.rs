@@ -5,6 +5,16 @@
 )]
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be read fails its test")]
 
+#[cfg(test)]
+mod judged;
 mod patches;
 mod perturbed;
+#[cfg(test)]
+#[path = "script/receipt.rs"]
+mod receipt;
 mod replies;
+#[cfg(test)]
+#[path = "script/shorthand.rs"]
+mod shorthand;
+#[cfg(test)]
+mod verdicts;

@@ -1,6 +1,6 @@
 //! The configuration as a run meets it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, assert_has, assert_has_not};
 use crate::script::{Script, adds, approves, builds, shout};
@@ -115,7 +115,7 @@ fn a_prompt_file_of_the_workspace_replaces_the_shipped_one() {
     assert_eq!(asked[0].system.trim(), "You write shell in the style of this house.");
     assert!(asked[0].version.starts_with("builder@file:"), "{}", asked[0].version);
     assert_has_not(&asked[0].user, &["Its `patch` is"]);
-    assert!(asked[1].version.starts_with("reviewer@2+balanced@2"), "{}", asked[1].version);
+    assert!(asked[1].version.starts_with("reviewer@3+balanced@3"), "{}", asked[1].version);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn the_builder_is_asked_for_the_form_that_the_configuration_names() {
     environment.cycle(&Script::approved()).ended(0);
     assert_eq!(environment.journal()[0]["tasks"][0]["spec"]["policy"]["patch_form"], "search_replace");
     let asked = environment.asked();
-    assert_eq!(asked[0].version, "builder@2+search_replace@2");
+    assert_eq!(asked[0].version, "builder@3+search_replace@3");
     assert_has(&asked[0].system, &["\n<<<<<<< SEARCH\n", "\n=======\n", "\n>>>>>>> REPLACE\n"]);
     assert_has_not(&asked[0].system, &["@@ ... @@", "<file path=", "{{"]);
     assert_has(&asked[0].user, &["Its `patch` is a set of SEARCH/REPLACE blocks."]);
@@ -135,9 +135,9 @@ fn the_builder_is_asked_for_the_form_that_the_configuration_names() {
 #[test]
 fn without_the_key_the_form_is_the_one_that_suits_the_provider() {
     for (provider, version) in [
-        ("openai", "builder@2+diff@2"),
-        ("anthropic", "builder@2+search_replace@2"),
-        ("ollama", "builder@2+whole_file@2"),
+        ("openai", "builder@3+diff@3"),
+        ("anthropic", "builder@3+search_replace@3"),
+        ("ollama", "builder@3+whole_file@3"),
     ] {
         let environment = TestEnvironment::new();
         environment.config(json!({"builder_provider": provider, "builder_model": "m"}));
@@ -176,4 +176,39 @@ fn config_check_says_which_form_is_asked_for() {
         assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["builder.patch_form", expected, from]);
         assert_has(&output.stdout, &["The builder is asked for "]);
     }
+}
+
+#[test]
+fn config_check_explains_evidence_and_examiner() {
+    let model = json!({"provider": "local", "model": "m", "base_url": "http://localhost:1/v1"});
+    let check = |keys: Value| {
+        let environment = TestEnvironment::new();
+        let mut all = json!({"builder": model, "reviewer": model});
+        all.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+        environment.config(all);
+        let output = environment.run(&["config", "check"]);
+        output.ended(0);
+        output.stdout
+    };
+    let line = |text: &str, key: &str| {
+        let line = text.lines().find(|line| line.starts_with(&format!("{key} "))).unwrap();
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let usual = check(json!({"evidence": null}));
+    assert_eq!(line(&usual, "evidence"), "evidence on; budget: determinism mutation default");
+    assert_eq!(line(&usual, "examiner"), "examiner none default");
+    assert_has(
+        &usual,
+        &["A green change is examined further", "Without an examiner, nobody but the builder"],
+    );
+    let off = check(json!({"evidence": false}));
+    assert_eq!(line(&off, "evidence"), "evidence off file");
+    assert_has(&off, &["Nothing beyond the tests is examined"]);
+    let single = check(json!({"evidence": {"mutation": "off", "determinism": "on"}, "examiner": true}));
+    assert_eq!(line(&single, "evidence"), "evidence on; off: mutation file");
+    assert_eq!(line(&single, "examiner"), "examiner local m at http://localhost:1/v1 file");
+    assert_has(&single, &["with the reviewer's model; another model sees other mistakes"]);
+    let few = check(json!({"evidence": {"all": "off", "red_green": "on"}, "examiner": {"time_limit_s": 9}}));
+    assert_has(&line(&few, "evidence"), &["on: red_green; off: scope protected"]);
+    assert_has(&few, &["nothing runs them, because `evidence` switches `probes` off"]);
 }

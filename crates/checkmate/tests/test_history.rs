@@ -60,7 +60,7 @@ fn show_tells_the_story_the_patch_the_prompts_and_the_result() {
     prompts.ended(0);
     assert_has(
         &prompts.stdout,
-        &["to the builder", "builder@2+diff@2", "## GOAL\nAdd shout", "reply of replay", "reviewer@2"],
+        &["to the builder", "builder@3+diff@3", "## GOAL\nAdd shout", "reply of replay", "reviewer@3"],
     );
     let json: serde_json::Value =
         serde_json::from_str(&environment.run(&["show", "latest", "--json"]).stdout).unwrap();

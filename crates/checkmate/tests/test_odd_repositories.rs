@@ -21,7 +21,7 @@ fn without_a_repository_the_next_step_is_named() {
 fn without_a_commit_the_next_step_is_named() {
     let environment = TestEnvironment::empty();
     environment.git(&["init", "-q"]);
-    environment.write(".dualagent.json", r#"{"test_command": "true"}"#);
+    environment.write(".dualagent.json", r#"{"test_command": "true", "evidence": false}"#);
     assert_has(environment.cycle(&Script::approved()).ended(1), &["has no commits yet", "git commit -m"]);
 }
 

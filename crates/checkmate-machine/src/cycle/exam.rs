@@ -265,6 +265,11 @@ impl Cycle {
             }
             Some(_) | None => {
                 self.examiner.problems = problems.into_iter().map(|Problem(text)| text).collect();
+                if self.examiner.problems.is_empty() {
+                    let none =
+                        "No probe in it has a `path`, a command in `run` and a `content`; send at least one.";
+                    self.examiner.problems.push(none.to_owned());
+                }
                 self.status(format!(
                     "The examiner's reply cannot be used: {}",
                     self.examiner.problems.join(" ")

@@ -184,7 +184,8 @@ impl Cycle {
                 | CheckKind::ProbeBase(_)
                 | CheckKind::CompareBase
                 | CheckKind::Compare
-                | CheckKind::Mutant(_) => false,
+                | CheckKind::Mutant(_)
+                | CheckKind::CompareMutant(_) => false,
             })
             .map(|(_, receipt)| receipt)
             .collect()

@@ -158,7 +158,7 @@ pub fn gate_of(kind: CheckKind) -> Option<GateName> {
         CheckKind::Example => GateName::Examples,
         CheckKind::Probe(_) | CheckKind::ProbeAgain(_) | CheckKind::ProbeBase(_) => GateName::Probes,
         CheckKind::CompareBase | CheckKind::Compare => GateName::Comparison,
-        CheckKind::Mutant(_) => GateName::Mutation,
+        CheckKind::Mutant(_) | CheckKind::CompareMutant(_) => GateName::Mutation,
         CheckKind::Baseline => GateName::Baseline,
         CheckKind::Tests | CheckKind::Merged => GateName::Tests,
         CheckKind::BuilderRun | CheckKind::Diagnostic | CheckKind::Arbiter | CheckKind::ArbiterBase => {

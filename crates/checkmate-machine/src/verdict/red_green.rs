@@ -65,6 +65,11 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
             "The new tests miss nothing but a name on the old code: with empty functions of that name they pass. Assert \
              what the functions return or do.",
         ),
+        (false, _) if runs.is_empty() && more_tests(evidence) => {
+            let text = "More tests ran than before, but which of them are new cannot be told from their files, so nothing \
+                        shows that one fails without the change. Say which one does and how that can be seen.";
+            Opinion::Objected(vec![evidence.objection(GateName::RedGreen, "unknown tests", text.into())])
+        }
         (false, _) => {
             let text = if runs.is_empty() {
                 "The change adds or changes no test that runs. Add one that fails without the change and passes with it."
@@ -106,6 +111,14 @@ pub(super) fn applies(evidence: &Evidence<'_>) -> bool {
         Some(TaskKind::Feature | TaskKind::Bugfix) | None => true,
         Some(TaskKind::Refactor | TaskKind::Docs | TaskKind::Tests | TaskKind::Chore) => false,
     }
+}
+
+/// Tells whether more tests passed than before the change.
+fn more_tests(evidence: &Evidence<'_>) -> bool {
+    let passed = |receipt: Option<&crate::evidence::Receipt>| {
+        receipt.and_then(|receipt| receipt.report.as_ref()).map_or(0, |report| report.passed)
+    };
+    passed(evidence.tests) > passed(evidence.baseline)
 }
 
 /// A task that says of itself what it is leaves no way out; where only the goal's words hint at it, a reason is heard.

@@ -1,5 +1,8 @@
 //! Plays a script against a cycle and takes down what happens.
 
+mod receipt;
+mod shorthand;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
@@ -10,7 +13,6 @@ use checkmate_machine::event::{
     Answer, Called, Candidate, Change, ChangeKind, Command, Failure, FailureKind, FileFact, FileText,
     Prepared, Usage,
 };
-use checkmate_machine::evidence::{Ended, Output, Receipt, TestReport};
 use checkmate_machine::facts::Inspection;
 use checkmate_machine::ids::{CommitId, TreeId};
 use checkmate_machine::notice::Notice;
@@ -20,6 +22,8 @@ use checkmate_machine::spec::{
     EvidenceRules, LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task,
 };
 use serde_json::{Value, json};
+
+use receipt::receipt;
 
 /// Returns the trace of a script, and what its prompts should have held.
 pub(crate) fn play(text: &str) -> (String, Vec<String>) {
@@ -240,6 +244,7 @@ fn spec(lines: &[String]) -> Spec {
         evidence: EvidenceRules::default(),
         examiner: false,
     };
+    let (mut goal, mut kind) = ("Sum the numbers.".to_owned(), None);
     for line in lines {
         let (key, value) = line.split_once(' ').unwrap_or((line, ""));
         let quoted = Value::String(value.to_owned());
@@ -256,18 +261,14 @@ fn spec(lines: &[String]) -> Spec {
             "interactive" => policy.interactive = true,
             "evidence" => policy.evidence = EvidenceRules::usual(),
             "examiner" => policy.examiner = true,
+            "goal" => goal = value.into(),
+            "kind" => kind = Some(serde_json::from_value(quoted).unwrap()),
             "land" => policy.land = serde_json::from_value(quoted).unwrap(),
             unknown => panic!("no rule is called {unknown}"),
         }
     }
     Spec {
-        task: Task {
-            goal: "Sum the numbers.".into(),
-            kind: None,
-            permits: Vec::new(),
-            given_red: false,
-            examples: None,
-        },
+        task: Task { goal, kind, permits: Vec::new(), given_red: false, examples: None },
         product: Product::Patch,
         policy,
         prompts: checkmate_machine::prompt::shipped(),
@@ -286,10 +287,18 @@ fn prepared() -> Prepared {
     }
 }
 
-/// Reads the facts of a change as JSON; nothing is known where there is none.
+/// Reads the facts of a change as JSON, or in the words of [`shorthand`], `;` between them and `-` before what is in a
+/// file; nothing is known where there is none.
 fn inspection(line: &str) -> Inspection {
     if line.is_empty() {
         return Inspection::default();
+    }
+    if !line.starts_with('{') {
+        let lines: Vec<String> = line
+            .split("; ")
+            .map(|one| one.replacen("- ", "  ", usize::from(one.starts_with("- "))))
+            .collect();
+        return shorthand::read(&lines).inspection;
     }
     let mut facts = serde_json::to_value(Inspection::default()).unwrap();
     let said: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -311,76 +320,6 @@ fn candidate(tree: TreeId, paths: &[String], diff: &str) -> Candidate {
         .collect();
     let parts: String = paths.iter().map(|path| format!("diff --git a/{path} b/{path}\n+x\n")).collect();
     Candidate { tree, changes, diff: format!("the change: {diff}\n{parts}") }
-}
-
-/// Reads `pass 3`, `fail 2 a b`, `unheeded 2 a b` (the same with exit code 0), `errors file`, `none`, `unreported`, `exit 1`, `timeout`, `not started`, `flaky`; empty is green.
-fn receipt(line: &str, kind: CheckKind, command: &CommandLine, tree: &TreeId) -> Receipt {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let mut report = TestReport { runner: "tap".into(), ..TestReport::default() };
-    let mut ended = Ended::Exited { code: 0 };
-    let number = |at: usize| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(0);
-    let usual = match kind {
-        CheckKind::Baseline => 2,
-        CheckKind::Arbiter => 4,
-        CheckKind::Tests
-        | CheckKind::BuilderRun
-        | CheckKind::Diagnostic
-        | CheckKind::ArbiterBase
-        | CheckKind::Merged
-        | CheckKind::OldTests
-        | CheckKind::NewTests
-        | CheckKind::Reverted
-        | CheckKind::Repeat(_)
-        | CheckKind::RepeatBase(_)
-        | CheckKind::Example
-        | CheckKind::Probe(_)
-        | CheckKind::ProbeAgain(_)
-        | CheckKind::ProbeBase(_)
-        | CheckKind::CompareBase
-        | CheckKind::Compare
-        | CheckKind::Mutant(_) => 3,
-    };
-    match words.first().copied().unwrap_or("") {
-        "" => report.passed = usual,
-        "pass" => report.passed = number(1),
-        result @ ("fail" | "unheeded") => {
-            report.passed = number(1);
-            report.failing = words[2..].iter().map(|name| (*name).to_owned()).collect();
-            report.failed = u32::try_from(report.failing.len()).unwrap();
-            ended = Ended::Exited { code: i32::from(result == "fail") };
-        }
-        "errors" => {
-            report.errors = 1;
-            report.failing = vec![words[1].into()];
-            ended = Ended::Exited { code: 1 };
-        }
-        "none" | "unreported" => {}
-        "exit" => {
-            report.passed = usual;
-            ended = Ended::Exited { code: 1 };
-        }
-        "timeout" => ended = Ended::TimedOut { limit_s: 60 },
-        "not" => ended = Ended::NotStarted { reason: "no such file".into() },
-        "flaky" => {
-            report.passed = 3;
-            report.flaky = vec!["sometimes".into()];
-        }
-        unknown => panic!("no result is called {unknown}"),
-    }
-    let text = format!("output of {line}\n");
-    Receipt {
-        tree: tree.clone(),
-        saw: None,
-        seed: None,
-        argv: command.argv.clone(),
-        shell: command.shell,
-        of_repository: true,
-        ended,
-        report: (words.first() != Some(&"unreported")).then_some(report),
-        stdout: Output { bytes: text.len() as u64, text, sha256: String::new() },
-        stderr: Output::default(),
-        duration_ms: 1,
-    }
 }
 
 fn failed(kind: &str) -> Answer {
@@ -519,6 +458,7 @@ fn check(kind: CheckKind) -> &'static str {
         CheckKind::CompareBase => "compare_base",
         CheckKind::Compare => "compare",
         CheckKind::Mutant(_) => "mutant",
+        CheckKind::CompareMutant(_) => "compare_mutant",
     }
 }
 
@@ -573,7 +513,7 @@ fn told(notice: &Notice) -> Option<String> {
                 .gates
                 .iter()
                 .filter(|gate| {
-                    !gate.passed || gate.message.contains("skipped") || gate.message.contains("moderator")
+                    !gate.passed || gate.message.contains("skipped by") || gate.message.contains("moderator")
                 })
                 .map(|gate| format!("; {}: {}", gate.gate.name(), gate.message))
                 .collect();
@@ -588,6 +528,10 @@ fn told(notice: &Notice) -> Option<String> {
                 "Refused",
                 "$ ",
                 "The user's later",
+                "The evidence",
+                "The examiner",
+                "The builder disputes",
+                "The probe",
                 "Merged with",
             ];
             starts

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use checkmate_machine::spec::{LandPolicy, PatchForm, ReviewMode, Strictness};
+use checkmate_machine::spec::{EvidenceRules, LandPolicy, Level, PatchForm, ReviewMode, Strictness};
+use checkmate_machine::verdict::GateName;
 use clap::Subcommand;
 
 use super::{Place, print};
@@ -88,6 +89,8 @@ fn values(config: &Config) -> Vec<(Vec<&'static str>, String)> {
         (vec!["builder.patch_form"], config.patch_form().name().into()),
         (vec!["reviewer", "reviewer_provider", "reviewer_model"], role(&config.reviewer)),
         (vec!["moderator", "enable_moderator", "moderator_provider"], moderator),
+        (vec!["examiner"], config.examiner.as_ref().map_or_else(|| "none".to_owned(), role)),
+        (vec!["evidence"], evidence(&config.evidence)),
         (vec!["test_command"], config.test_command.text.clone()),
         (vec!["test_time_limit_s"], format!("{} s", config.test_time_limit_s)),
         (vec!["test_report"], config.test_report.clone().unwrap_or_else(|| "none".into())),
@@ -112,6 +115,29 @@ fn role(settings: &RoleSettings) -> String {
 
 fn list(items: &[String], none: &str) -> String {
     if items.is_empty() { none.to_owned() } else { items.join(", ") }
+}
+
+/// Says which gates of evidence have which level.
+fn evidence(rules: &EvidenceRules) -> String {
+    if !rules.any() {
+        return "off".into();
+    }
+    let of = |wanted: Level| {
+        let names = GateName::SWITCHED.into_iter().filter(|gate| rules.level(*gate) == wanted);
+        names.map(GateName::name).collect::<Vec<_>>()
+    };
+    let all = GateName::SWITCHED.len();
+    let part = |level: Level, word: &str| match of(level) {
+        gates if gates.is_empty() => None,
+        gates if gates.len() == all => Some(word.to_owned()),
+        gates if level == Level::On && gates.len() > all / 2 => Some(word.to_owned()),
+        gates => Some(format!("{word}: {}", gates.join(" "))),
+    };
+    [part(Level::On, "on"), part(Level::Budget, "budget"), part(Level::Off, "off")]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// Says in sentences what follows from values that work together.
@@ -158,5 +184,26 @@ fn consequences(config: &Config) -> Vec<String> {
         Some(_) => "The moderator decides when builder and reviewer go in circles or the turns are used up.",
         None => "Without a moderator, a circle or the turn limit ends the run for a person to decide.",
     };
-    vec![form.into(), review.into(), strictness.into(), test.into(), moderator.into()]
+    let evidence = if config.evidence.any() {
+        "A green change is examined further before it is reviewed: does a test fail without it, do the old tests pass on \
+         it, do its tests notice small changes of the code? `evidence` switches single gates."
+    } else {
+        "Nothing beyond the tests is examined, because `evidence` is off."
+    };
+    let examiner = match &config.examiner {
+        Some(_) if config.evidence.level(GateName::Probes) == Level::Off => {
+            "The examiner writes probes, but nothing runs them, because `evidence` switches `probes` off."
+        }
+        Some(settings)
+            if (&settings.provider, &settings.model)
+                == (&config.reviewer.provider, &config.reviewer.model) =>
+        {
+            "The examiner writes probes from the goal alone, with the reviewer's model; another model sees other mistakes."
+        }
+        Some(_) => {
+            "The examiner writes probes from the goal alone; a change on which one fails twice is not approved."
+        }
+        None => "Without an examiner, nobody but the builder writes tests of the change.",
+    };
+    [form, review, strictness, test, evidence, examiner, moderator].map(str::to_owned).into()
 }

@@ -283,9 +283,11 @@ impl Resolver<'_> {
                 "`enable_moderator` is true, but {missing} {are} missing. Set `moderator_provider` and \
                  `moderator_model`, or set `enable_moderator` to false."
             ),
+            // It has no keys but those of its object.
             Role::Examiner => format!(
-                "{missing} {are} missing. Name both of the examiner's provider and model in `examiner`, or leave both out \
-                 for the reviewer's."
+                "{} {are} missing. Name both of the examiner's provider and model in `examiner`, or leave both out for \
+                 the reviewer's.",
+                missing.replace('_', ".")
             ),
             Role::Builder | Role::Reviewer => format!(
                 "{missing} {are} missing. Name the {role}'s provider and model, such as \"{role}_provider\": \

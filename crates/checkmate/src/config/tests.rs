@@ -4,7 +4,8 @@ use checkmate_machine::effect;
 use jsonc_parser::ast;
 use serde_json::json;
 
-use checkmate_machine::spec::EvidenceRules;
+use checkmate_machine::spec::{EvidenceRules, Level};
+use checkmate_machine::verdict::GateName;
 
 use super::*;
 
@@ -431,6 +432,11 @@ fn every_key_arrives() {
     assert_eq!(config.reviewer.price, Some(Price { input: 250_000, cached: 250_000, output: 2_000_000 }));
     let moderator = config.moderator.clone().unwrap();
     assert_eq!((moderator.model.as_str(), moderator.temperature), ("third", Some(0.0)));
+    let examiner = config.examiner.clone().unwrap();
+    assert_eq!((examiner.provider.as_str(), examiner.model.as_str()), ("anthropic", "second"));
+    assert_eq!((examiner.time_limit_s, examiner.price), (20, None));
+    assert_eq!(config.evidence.level(GateName::Mutation), Level::Off);
+    assert_eq!(config.evidence.level(GateName::RedGreen), Level::On);
     assert_eq!(config.roles().into_keys().collect::<Vec<_>>(), Role::ALL);
     assert_eq!(config.test_command.argv, ["sh", "-c", "npm test && npm run lint"]);
     assert_eq!((config.test_time_limit_s, config.test_report.as_deref()), (60, Some("target/junit.xml")));

@@ -37,7 +37,6 @@ fn python_by_line_and_most_telling_first() {
     12  return '-'.join(text[:limit - 3].strip()) + suffix => return None
     12  return '-'.join(text[:limit - 3].strip()) + suffix => return '-'.join(text[:limit + 3].strip()) + suffix
     10  continue => pass
-    11  g(a) => pass
     3! if len(text) <= limit and text: => raise RuntimeError("reached") if len(text) <= limit and text:
     "#);
 }
