@@ -5,7 +5,7 @@
 //! - `== task`: `goal TEXT`, `kind bugfix`, `permit config`, `given_red`, `example PATH | RUN | TEXT`, and the rules:
 //!   `level mutation on`, `only scope secrets`, `command npm test`, `strictness strict`.
 //! - `== facts`: what reading the change finds out, in the words of `script/shorthand.rs`.
-//! - `== diff`: the change as a diff.
+//! - `== diff`: the change as a diff; `{token}`, `{literal}` and `{private_key}` stand for what looks like a secret.
 //! - `== runs`: what commands say, one a line, in the words of `verdicts/world.rs`. Whatever is asked and not said is pleasant, but for
 //!   `nothing else`, which leaves it unanswered. The baseline is `pass 3` and the tests are `pass 4` unless said.
 //! - `== probes`: `ID | CRITERION | PATH | RUN | TEXT`, and `dismissed ID`.
@@ -96,7 +96,7 @@ impl Fixture {
     fn new(text: &str) -> Self {
         let (task, policy) = rules(&section(text, "task"));
         let read = shorthand::read(&section(text, "facts"));
-        let diff = raw(text, "diff");
+        let diff = secrets(&raw(text, "diff"));
         let world = World::new(&section(text, "runs"), &policy.test_command, &read.inspection);
         Self {
             policy,
@@ -224,11 +224,9 @@ fn card(verdict: &Verdict, about: &str) -> String {
         .map(|gate| gate.gate.name())
         .collect();
     for gate in &verdict.gates {
-        let waits = gate.state == State::Blocked && gate.message.starts_with("It needs ");
-        let state = if waits { "pending".to_owned() } else { word(gate.state) };
         let shown = gate.gate.name() == about || !matches!(gate.state, State::Passed | State::Absent);
         if shown {
-            writeln!(told, "{}: {state}: {}", gate.gate.name(), gate.message).unwrap();
+            writeln!(told, "{}: {}: {}", gate.gate.name(), word(gate.state), gate.message).unwrap();
         }
     }
     if !absent.is_empty() {
@@ -251,6 +249,14 @@ fn section(text: &str, name: &str) -> Vec<String> {
 fn raw(text: &str, name: &str) -> String {
     let lines = text.lines().skip_while(|line| *line != format!("== {name}")).skip(1);
     lines.take_while(|line| !line.starts_with("== ")).flat_map(|line| [line, "\n"]).collect()
+}
+
+/// Puts secrets in the place of their names; put together here, so that no scanner takes a fixture for a leak.
+fn secrets(diff: &str) -> String {
+    let literal = ["9fK2mQ7x", "T4bV8nZ1", "cR6wL3pD", "5sH0jG2y"].concat();
+    diff.replace("{token}", &["gh", "p_", &literal].concat())
+        .replace("{literal}", &literal)
+        .replace("{private_key}", &["-----BEGIN RSA PRI", "VATE KEY-----"].concat())
 }
 
 fn rules(lines: &[String]) -> (Task, Policy) {

@@ -109,9 +109,10 @@ impl Told {
             want.kind,
             CheckKind::NewTests | CheckKind::Reverted | CheckKind::Mutant(_) | CheckKind::ProbeBase(_)
         );
-        let compares = matches!(want.kind, CheckKind::Compare | CheckKind::CompareBase);
+        let compares =
+            matches!(want.kind, CheckKind::Compare | CheckKind::CompareBase | CheckKind::CompareMutant(_));
         let text = if compares {
-            let odd = u8::from(!pleasant && want.kind == CheckKind::Compare);
+            let odd = u8::from(pleasant == matches!(want.kind, CheckKind::CompareMutant(_)));
             (0..12).map(|call| format!("t0 {call} {}\n", call * odd)).collect()
         } else {
             ended(want)
@@ -141,15 +142,14 @@ fn output(text: String) -> Output {
 
 pub(super) fn told() -> impl Strategy<Value = Told> {
     let rules = (levels(), task(), vec(say(), 1..9));
-    let facts = (
-        inspection(),
-        probes(),
-        select(vec!["", "", "", "", "", "", "", "@@ -1 +1 @@\n+api_key = \"9fK2mQ7xT4bV8nZ1c\"\n"]),
-    );
+    let facts = (inspection(), probes(), prop::bool::weighted(0.1));
     let runs = (option::weighted(0.9, any_or_green()), any_or_green(), vec((check_kind(), receipt()), 0..6));
     let words = (vec(answer(), 0..3), review());
     (rules, facts, runs, words).prop_map(|((evidence, task, says), facts, runs, (answers, review))| {
-        let (inspection, probes, diff) = facts;
+        let (inspection, probes, leaks) = facts;
+        // Put together here, so that no scanner takes this file for a leak.
+        let key = ["9fK2mQ7x", "T4bV8nZ1c"].concat();
+        let diff = if leaks { format!("@@ -1 +1 @@\n+api_key = \"{key}\"\n") } else { String::new() };
         let (baseline, tests, receipts) = runs;
         let candidate = TreeId::new("candidate");
         let changes = inspection.files.iter().map(|file| Change {
@@ -165,7 +165,7 @@ pub(super) fn told() -> impl Strategy<Value = Told> {
             permits: Permits::of(&task),
             task,
             base: TreeId::new("base"),
-            candidate: Candidate { tree: candidate.clone(), changes: changes.collect(), diff: diff.into() },
+            candidate: Candidate { tree: candidate.clone(), changes: changes.collect(), diff },
             inspection,
             files: vec![FileFact { path: "src/old.py".into(), bytes: 1, symbols: Vec::new() }],
             probes,
@@ -276,7 +276,7 @@ fn review() -> impl Strategy<Value = ReviewState> {
 }
 
 fn check_kind() -> impl Strategy<Value = CheckKind> {
-    let kinds: [fn(u32) -> CheckKind; 13] = [
+    let kinds: [fn(u32) -> CheckKind; 14] = [
         |_| CheckKind::OldTests,
         |_| CheckKind::NewTests,
         |_| CheckKind::Reverted,
@@ -290,6 +290,7 @@ fn check_kind() -> impl Strategy<Value = CheckKind> {
         CheckKind::ProbeAgain,
         CheckKind::ProbeBase,
         CheckKind::Mutant,
+        CheckKind::CompareMutant,
     ];
     (select(kinds.to_vec()), 0_u32..6).prop_map(|(kind, number)| kind(number))
 }

@@ -8,6 +8,7 @@
 //!   after test_b body=x skipped=@skip shadowed:
 //!   spot test_probe 3: "pytest" in sys.modules
 //!   entry dependency dependencies.qs: 1.0 -> 2.0
+//! untested 404                        a value that the goal lists and no test uses
 //! symbol clamp                        a name that is new in the code
 //! old_tests | new_tests | reverted    there is such a layer
 //! mutant src/sum.py:3 sum: < -> <=    a mutant; `reaches` instead for one that shows whether it is reached
@@ -63,6 +64,7 @@ impl Read {
         }
         let layer = |path: &str| vec![Layer::Text { path: path.into(), text: "x".into() }];
         match key {
+            "untested" => facts.untested_values.push(rest.into()),
             "symbol" => facts.added_symbols.push(rest.into()),
             "old_tests" => facts.old_tests = layer("tests/old"),
             "new_tests" => facts.new_tests = layer("tests/new"),

@@ -44,7 +44,8 @@ impl World {
                 "nothing" => world.pleasant = false,
                 "baseline" => world.baseline_line = result.into(),
                 "tests" => tests.push(result.to_owned()),
-                numbered @ ("mutant" | "repeat" | "repeat_base" | "probe" | "probe_again" | "probe_base") => {
+                numbered @ ("mutant" | "compare_mutant" | "repeat" | "repeat_base" | "probe"
+                | "probe_again" | "probe_base") => {
                     let (numbers, result) = result.split_once(' ').unwrap();
                     let (from, to) = numbers.split_once('-').unwrap_or((numbers, numbers));
                     for number in from.parse::<u32>().unwrap()..=to.parse().unwrap() {
@@ -103,9 +104,10 @@ impl World {
             CheckKind::RepeatBase(_) => self.baseline_line.clone(),
             CheckKind::Example | CheckKind::Probe(_) | CheckKind::ProbeAgain(_) => "ends".into(),
             CheckKind::ProbeBase(_) => "fails AssertionError: not yet".into(),
-            CheckKind::Compare | CheckKind::CompareBase | CheckKind::CompareMutant(_) => {
+            CheckKind::Compare | CheckKind::CompareBase => {
                 format!("gives {}", vec!["1"; self.calls].join(", "))
             }
+            CheckKind::CompareMutant(_) => format!("gives {}", vec!["2"; self.calls].join(", ")),
             CheckKind::Baseline
             | CheckKind::Tests
             | CheckKind::BuilderRun
