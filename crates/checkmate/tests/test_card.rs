@@ -19,7 +19,7 @@ fn examined(probes: &[Value]) -> Script {
 #[test]
 fn criteria_are_those_of_the_probes_and_their_contents_stay_out() {
     let environment = TestEnvironment::new();
-    environment.config(json!({"examiner": true}));
+    environment.config(json!({"evidence": true, "examiner": true}));
     let probes = [
         probe("mark-one", "A shout ends with a mark", "hey!"),
         probe("mark-two", "A shout ends with a mark", "hey!"),
@@ -40,7 +40,7 @@ fn criteria_are_those_of_the_probes_and_their_contents_stay_out() {
 #[test]
 fn a_refusal_names_what_stands_in_the_way_and_what_would_change_it() {
     let environment = TestEnvironment::new();
-    environment.config(json!({"examiner": true, "max_iterations": 1}));
+    environment.config(json!({"evidence": true, "examiner": true, "max_iterations": 1}));
     let output = environment.cycle(&examined(&[probe("calm", "A shout is calm", "hey.")]));
     assert_has(
         output.ended(2),
@@ -63,6 +63,7 @@ fn a_refusal_names_what_stands_in_the_way_and_what_would_change_it() {
 #[test]
 fn an_answered_objection_is_shown_with_its_answer() {
     let environment = TestEnvironment::new();
+    environment.config(json!({"evidence": true}));
     // A goal whose words do not tell what it is: the missing test is an objection and can be answered.
     let goal = environment.path("task.json");
     std::fs::write(&goal, json!({"goal": "Shouting."}).to_string()).unwrap();
@@ -108,6 +109,7 @@ fn an_answered_objection_is_shown_with_its_answer() {
 #[test]
 fn show_prints_the_same_card() {
     let environment = TestEnvironment::new();
+    environment.config(json!({"evidence": true}));
     let seen = environment.cycle(&Script::new().builder(builds(&shout("$1!"))).reviewer(approves()));
     let card = seen.ended(0).split_once(" APPROVED ").unwrap().1.to_owned();
     let story = environment.run(&["show", "latest"]);

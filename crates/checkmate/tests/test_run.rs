@@ -21,6 +21,7 @@ fn an_approved_change_lands_on_the_users_tree() {
 #[test]
 fn people_read_every_stage_and_a_verdict_card() {
     let environment = TestEnvironment::new();
+    environment.config(json!({"evidence": true}));
     let script = Script::new()
         .builder(builds(&shout("$1?")))
         .builder(builds(&reshout("$1?", "$1!")))
@@ -91,6 +92,7 @@ fn people_read_every_stage_and_a_verdict_card() {
 #[test]
 fn the_result_for_programs_has_the_agreed_fields() {
     let environment = TestEnvironment::new();
+    environment.config(json!({"evidence": true}));
     environment.cycle(&Script::approved()).ended(0);
     let mut result = environment.result();
     let evidence = result.as_object_mut().unwrap().remove("evidence").unwrap();

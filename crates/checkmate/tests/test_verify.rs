@@ -35,8 +35,14 @@ fn edit_receipts(environment: &TestEnvironment, check: &str, change: impl Fn(&mu
     assert_ne!(before, environment.journal(), "nothing was changed");
 }
 
-fn approved() -> TestEnvironment {
+fn world() -> TestEnvironment {
     let environment = TestEnvironment::new();
+    environment.config(json!({"evidence": true}));
+    environment
+}
+
+fn approved() -> TestEnvironment {
+    let environment = world();
     environment.cycle(&Script::approved()).ended(0);
     environment
 }
@@ -74,7 +80,7 @@ fn an_approval_stands_on_its_receipts() {
 
 #[test]
 fn an_approval_stands_however_it_landed() {
-    let environment = TestEnvironment::new();
+    let environment = world();
     environment.cycle_with(&Script::approved(), &["--land", "ask"]).ended(2);
     assert_has(verify(&environment).ended(0), &["stands (approved, not landed)"]);
     environment.run(&["land", "latest", "--commit"]).ended(0);
