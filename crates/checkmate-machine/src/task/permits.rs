@@ -148,6 +148,10 @@ fn binding(permission: Permission, named: &BTreeSet<String>) -> BTreeSet<String>
 /// Tells whether a name has to do with a word of the goal: it is it, or it is a path that ends in it, or it has it as
 /// a part between underscores, dots or colons.
 fn is_about(name: &str, word: &str) -> bool {
+    // A file's path has to do with the name of a file, not with code that its name is made of.
+    if is_path(name) && !word.contains(['.', '/']) {
+        return false;
+    }
     let (name, word) = (name.to_lowercase(), word.to_lowercase());
     let boundary = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     // A file's name is no part of another's.
@@ -157,6 +161,11 @@ fn is_about(name: &str, word: &str) -> bool {
     name.match_indices(&word).any(|(at, _)| {
         start(name[..at].chars().next_back()) && boundary(name[at + word.len()..].chars().next())
     })
+}
+
+fn is_path(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    name.contains('/') || ((1..=5).contains(&ending.len()) && ending.chars().all(|c| c.is_ascii_lowercase()))
 }
 
 /// Reads the permits that a sentence gives in so many words.

@@ -91,7 +91,10 @@ fn by_the_clock(evidence: &Evidence<'_>) -> Vec<Objection> {
             "clock", "ttl", "expire",
         ]
         .iter()
-        .any(|word| name.contains(word))
+        // A lock is a word of its own: a block is none.
+        .any(|word| {
+            name.match_indices(word).any(|(at, _)| !name[..at].ends_with(|c: char| c.is_ascii_alphabetic()))
+        })
     };
     let mut objections = Vec::new();
     for file in &evidence.inspection.files {

@@ -65,8 +65,10 @@ fn complaint(evidence: &Evidence<'_>, file: &FileFacts, test: &TestFunction) -> 
     // Of several with this name the last one is the one that runs.
     let here = file.tests_after.iter().rfind(|after| after.name == test.name);
     let elsewhere = || {
+        // A test has moved only where a runner collects it.
         let others = evidence.inspection.files.iter().filter(|other| other.path != file.path);
         others
+            .filter(|other| matches!(other.role, FileRole::Test | FileRole::Code))
             .flat_map(|other| &other.tests_after)
             .find(|after| after.name == test.name || after.body == test.body)
     };

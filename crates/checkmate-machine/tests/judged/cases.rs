@@ -261,7 +261,7 @@ fn say() -> impl Strategy<Value = Say> {
 }
 
 fn answer() -> impl Strategy<Value = FindingAnswer> {
-    let to = select(vec!["red_green-9fa4", "mutation-0d7f", "scope-6efe", "x"]);
+    let to = select(vec!["red_green-9fa4", "mutation-1edd", "scope-6efe", "x"]);
     let answer = select(vec![AnswerKind::Fixed, AnswerKind::Justified, AnswerKind::Disagree]);
     (to, answer).prop_map(|(to, answer)| FindingAnswer { to: to.into(), answer, text: "so".into() })
 }
