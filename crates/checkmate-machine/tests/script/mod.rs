@@ -380,6 +380,7 @@ fn receipt(line: &str, kind: CheckKind, command: &CommandLine, tree: &TreeId) ->
         stdout: Output { bytes: text.len() as u64, text, sha256: String::new() },
         stderr: Output::default(),
         duration_ms: 1,
+        cached: false,
     }
 }
 
