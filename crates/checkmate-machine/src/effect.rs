@@ -246,6 +246,8 @@ pub enum CheckKind {
     Compare,
     /// The test command on a mutant of the candidate, by its number.
     Mutant(u32),
+    /// The calls of changed functions on such a mutant.
+    CompareMutant(u32),
 }
 
 /// What is laid over a tree for one command, in order.

@@ -26,6 +26,9 @@ pub struct Inspection {
     pub mutants: Vec<Mutant>,
     /// A program that calls changed functions, to be run on the base and on the candidate.
     pub comparison: Option<Comparison>,
+    /// Values of the goal's lists that stand in no test after the change.
+    #[serde(default)]
+    pub untested_values: Vec<String>,
     /// What could not be found out and why, as full sentences.
     pub notes: Vec<String>,
 }

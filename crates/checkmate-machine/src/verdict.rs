@@ -6,6 +6,7 @@
 mod assertions;
 mod claims;
 mod comparison;
+mod criteria;
 mod dependencies;
 mod determinism;
 pub mod evidence;
@@ -24,6 +25,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::criteria::Criterion;
 use self::evidence::{Evidence, Objection};
 pub use self::tests::{red_message, unreported_message};
 use crate::evidence::Receipt;
@@ -70,6 +72,9 @@ pub struct Verdict {
     pub decision: Decision,
     /// Every gate with its result, in the order in which they are judged.
     pub gates: Vec<Gate>,
+    /// What the goal asks for, and what shows it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<Criterion>,
 }
 
 /// What a verdict says.
@@ -128,6 +133,8 @@ pub enum State {
     Answered,
     /// It keeps the change from landing.
     Blocked,
+    /// It was not asked for what it needs, because another gate blocks already. That is no pass.
+    Pending,
 }
 
 impl Gate {
@@ -268,7 +275,8 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     gates.push(claims::findings(case));
     gates.sort_by_key(|gate| gate.gate);
     let blocked = |gate: &Gate| {
-        gate.state == State::Blocked && !matches!(gate.gate, GateName::Review | GateName::Findings)
+        matches!(gate.state, State::Blocked | State::Pending)
+            && !matches!(gate.gate, GateName::Review | GateName::Findings)
     };
     let decision = if gates.iter().any(blocked) {
         Decision::Blocked
@@ -277,5 +285,6 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     } else {
         Decision::Approved
     };
-    Verdict { decision, gates }
+    let criteria = case.evidence.as_ref().map(criteria::criteria).unwrap_or_default();
+    Verdict { decision, gates, criteria }
 }

@@ -12,6 +12,7 @@ mod run;
 mod runs;
 mod show;
 mod undo;
+mod verify;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -47,6 +48,7 @@ enum Command {
     Runs(runs::Args),
     Show(show::Args),
     Replay(replay::Args),
+    Verify(verify::Args),
     Apply(apply::Args),
 }
 
@@ -101,6 +103,7 @@ pub fn main() -> ExitCode {
         Command::Runs(args) => runs::main(&place, &args),
         Command::Show(args) => show::main(&place, &args),
         Command::Replay(args) => replay::main(&place, &args),
+        Command::Verify(args) => verify::main(&place, &args),
         Command::Apply(args) => apply::main(&place, &args),
     };
     match result {

@@ -6,19 +6,24 @@ use std::path::{Path, PathBuf};
 
 use checkmate_machine::command::CommandLine;
 use checkmate_machine::cycle::Cycle;
-use checkmate_machine::effect::{Action, Call, Prompt, Purpose};
-use checkmate_machine::event::{Answer, Called, Change, ChangeKind, Prepared, Usage};
+use checkmate_machine::effect::{Action, Call, CheckKind, Prompt, Purpose};
+use checkmate_machine::event::{Answer, Called, Candidate, Change, ChangeKind, Prepared, Usage};
 use checkmate_machine::evidence::{Ended, Output, Receipt, TestReport};
+use checkmate_machine::facts::{Entry, FileFacts, FileRole, Inspection, Reading, Section, TestFunction};
 use checkmate_machine::gate::paths::Allowlist;
 use checkmate_machine::ids::{CommitId, Role, RunId, TaskId, TreeId};
 use checkmate_machine::notice::Notice;
 use checkmate_machine::outcome::Outcome;
+use checkmate_machine::probe::{Probe, Probes};
 use checkmate_machine::prompt;
 use checkmate_machine::reply::Shape;
 use checkmate_machine::run::{PlannedTask, Run};
 use checkmate_machine::spec::{
-    EvidenceRules, LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task,
+    EvidenceRules, LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task, TaskKind,
 };
+use checkmate_machine::task;
+use checkmate_machine::verdict::evidence::Evidence;
+use checkmate_machine::verdict::{GateName, plan};
 
 use crate::agents::{AgentSettings, Agents, Script};
 use crate::config::ConfigError;
@@ -62,6 +67,120 @@ fn troubleshooting_quotes_the_errors_of_the_program() {
         refused(".dualagent.json"),
     ] {
         quotes("troubleshooting.md", &message);
+    }
+}
+
+#[test]
+fn troubleshooting_quotes_the_gates_of_evidence() {
+    let files = [
+        facts("test/math.test.js", FileRole::Test),
+        facts("pytest.ini", FileRole::TestConfig),
+        facts("package.json", FileRole::Manifest),
+    ];
+    let red = Receipt {
+        report: Some(TestReport {
+            runner: "tap".into(),
+            passed: 1,
+            failed: 1,
+            failing: vec!["lists keys".into()],
+            ..TestReport::default()
+        }),
+        stderr: Output { text: "AssertionError: 0\n".into(), ..Output::default() },
+        ..receipt(Ended::Exited { code: 1 })
+    };
+    let green = receipt(Ended::Exited { code: 0 });
+    let mut receipts = vec![(CheckKind::Repeat(1), red.clone()), (CheckKind::RepeatBase(1), green.clone())];
+    receipts.extend((2..=4).map(|seed| (CheckKind::Repeat(seed), green.clone())));
+    receipts.extend([CheckKind::Probe(0), CheckKind::ProbeAgain(0)].map(|kind| (kind, red.clone())));
+    let probe = ["zero", "zero is one", "zero.py", "python3 zero.py", "assert f(0)"].map(str::to_owned);
+    let [id, criterion, path, run, content] = probe;
+    let spec = spec();
+    let policy = Policy { evidence: EvidenceRules::usual(), ..spec.policy };
+    let task = Task { kind: Some(TaskKind::Feature), ..spec.task };
+    let candidate = Candidate { tree: TreeId::new("tree"), changes: Vec::new(), diff: String::new() };
+    let evidence = Evidence {
+        policy: &policy,
+        task: &task,
+        kind: task::kind(&task),
+        permits: &task::Permits::of(&task),
+        base: &TreeId::new("base"),
+        candidate: &candidate,
+        inspection: &Inspection { files: files.to_vec(), ..Inspection::default() },
+        baseline: Some(&green),
+        tests: Some(&green),
+        receipts: &receipts,
+        probes: &Probes::new(vec![Probe { id, criterion, path, run, content }]),
+        answers: &[],
+        files: &[],
+        nonce: "nonce",
+    };
+    let said: Vec<String> = plan::blocked(&evidence);
+    assert_eq!(said.len(), 6, "{said:#?}");
+    for message in said {
+        quotes("troubleshooting.md", &message);
+    }
+}
+
+fn facts(path: &str, role: FileRole) -> FileFacts {
+    let test = TestFunction {
+        name: "zero".into(),
+        line: 1,
+        body: "b".into(),
+        skipped: None,
+        shadowed: false,
+        assertions: Vec::new(),
+        mentions: Vec::new(),
+    };
+    let entry = Entry {
+        section: Section::Dependency,
+        name: "dependencies.qs".into(),
+        before: String::new(),
+        after: "1".into(),
+    };
+    FileFacts {
+        path: path.into(),
+        role,
+        reading: Reading::Tree,
+        effective: true,
+        code_differs: true,
+        tests_before: if role == FileRole::Test { vec![test] } else { Vec::new() },
+        tests_after: Vec::new(),
+        spots: Vec::new(),
+        entries: if role == FileRole::Manifest { vec![entry] } else { Vec::new() },
+    }
+}
+
+/// What stands in the page about evidence for each gate and level is what the program knows.
+#[test]
+fn the_page_about_evidence_names_every_gate_and_permit() {
+    let page = page("evidence.md");
+    let others = [GateName::Tests, GateName::Baseline, GateName::Review, GateName::Findings];
+    for gate in GateName::SWITCHED.into_iter().chain(others) {
+        assert!(page.contains(&format!("\n| `{}` | ", gate.name())), "no row for {}", gate.name());
+    }
+    for permit in [
+        task::Permission::ChangeTests,
+        task::Permission::DeleteTests,
+        task::Permission::Config,
+        task::Permission::Deps,
+    ] {
+        assert!(page.contains(&format!("\n| `{}` | ", permit.name())), "no row for {}", permit.name());
+    }
+    for example in page.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+        if example.contains("\"goal\"") {
+            let task = serde_json::from_str::<Task>(example).unwrap();
+            let permits = task::Permits::of(&task);
+            assert!(permits.allow(task::Permission::DeleteTests, ["test_legacy_parse_empty"]), "{example}");
+        } else {
+            let text = format!(r#"{{"test_command": "true", {}"#, example.trim().trim_start_matches('{'));
+            crate::config::Config::parse(
+                &text,
+                Path::new("x"),
+                Path::new("/"),
+                crate::config::AgentKind::Scripted,
+            )
+            .unwrap();
+        }
     }
 }
 

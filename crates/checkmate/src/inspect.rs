@@ -12,12 +12,14 @@
 //! | `spots` | which telling places does the change add |
 //! | `manifests` | which entries of a manifest differ |
 //! | `layers` | what brings the old tests, the new tests or the old code back |
+//! | `goal` | which values that the goal lists does no test use |
 //! | `functions` | which functions does it change or add |
 //! | `mutants` | which small changes should its tests notice |
 //! | `comparison` | which calls show a difference between old and new code |
 
 mod comparison;
 mod functions;
+mod goal;
 mod language;
 mod layers;
 mod manifests;
@@ -113,6 +115,7 @@ pub(crate) fn inspect(wish: &Wish<'_>) -> Inspection {
     }
     inspection.old_tests = layers::old_tests(wish, &inspection.files);
     inspection.new_tests = layers::new_tests(wish, &inspection.files);
+    inspection.untested_values = goal::untested(wish, &inspection.files);
     let functions = functions::changed(wish, &inspection.files);
     inspection.added_symbols = functions.added();
     inspection.reverted = layers::reverted(wish, &functions);

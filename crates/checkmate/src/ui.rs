@@ -1,8 +1,10 @@
 //! What people and programs see of a run. Nothing here decides anything.
 
 mod card;
+mod gates;
 mod lines;
 mod summary;
+mod wrap;
 
 use std::io::Write as _;
 
@@ -16,6 +18,7 @@ use crate::journal::now;
 pub use self::card::card;
 pub use self::lines::{Lines, about, printable, printable_lines};
 pub use self::summary::{Summary, summary};
+pub use self::wrap::{width, width_of_stderr};
 
 /// A notice with where and when.
 #[derive(Debug, Clone)]
@@ -77,7 +80,7 @@ impl Watcher {
 
     /// Shows an approved change and its verdict to the person who is asked whether it may land.
     pub fn propose(&self, run: &Run, task: &TaskId) {
-        anstream::eprint!("{}", card::proposal(run, task));
+        anstream::eprint!("{}", card::proposal(run, task, width_of_stderr()));
     }
 
     /// Keeps the final state for the summary.

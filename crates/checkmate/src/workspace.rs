@@ -26,6 +26,7 @@ mod inspect;
 mod land;
 mod layers;
 mod links;
+mod objects;
 mod read;
 mod repository;
 mod restore;

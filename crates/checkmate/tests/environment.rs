@@ -196,10 +196,11 @@ impl TestEnvironment {
 
     /// Replaces names that differ from run to run.
     pub(crate) fn normal(&self, text: &str) -> String {
-        static RULES: LazyLock<[(Regex, &str); 4]> = LazyLock::new(|| {
+        static RULES: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
             [
                 (r"\d{8}-\d{6}-[0-9a-z]{4}", "RUN"),
                 (r"\b\d+\.\d s\b", "TIME"),
+                (r"\b\d+\.\d test runs\b", "TIMES test runs"),
                 (r"\b(?:[0-9a-f]{40}|[0-9a-f]{10})\b", "HASH"),
                 (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "AT"),
             ]

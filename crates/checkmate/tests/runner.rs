@@ -16,6 +16,8 @@ mod test_apply;
 #[cfg(test)]
 mod test_arbiter;
 #[cfg(test)]
+mod test_card;
+#[cfg(test)]
 mod test_commands;
 #[cfg(test)]
 mod test_config;
@@ -51,3 +53,5 @@ mod test_stuck;
 mod test_terminal;
 #[cfg(test)]
 mod test_user_tree;
+#[cfg(test)]
+mod test_verify;

@@ -29,9 +29,9 @@
 //! == examiner         JSON: `{"probes": [{"id", "criterion", "path", "run", "content"}]}`
 //! ```
 //!
-//! Whatever comes out, these laws hold for every case: an approved change lands exactly as it was written; one that is
-//! not approved leaves the user's files as they were; the user's `.git/config` and hooks do not change; no process is
-//! left behind.
+//! Whatever comes out, these laws hold for every case: an approved change lands exactly as it was written, and its
+//! approval verifies; one that is not approved leaves the user's files as they were; the user's `.git/config` and hooks
+//! do not change; no process is left behind.
 //!
 //! `EVIDENCE_TABLE=1 cargo test -p checkmate --test runner table_of_cases -- --nocapture` runs all cases on two threads
 //! and prints a table; `CASE=part_of_a_name` chooses some of them.
@@ -335,7 +335,11 @@ impl Case {
         let world = TestEnvironment::empty();
         self.write_before(&world);
         self.change(&world);
-        (environment.files() != world.files()).then(|| "what landed is not the change".to_owned())
+        if environment.files() != world.files() {
+            return Some("what landed is not the change".to_owned());
+        }
+        let verified = environment.run(&["verify", "latest"]);
+        (verified.code != Some(0)).then(|| format!("the approval does not verify: {}", verified.stderr))
     }
 
     fn write_before(&self, environment: &TestEnvironment) {

@@ -48,6 +48,14 @@ fn people_read_every_stage_and_a_verdict_card() {
       · Running the tests.
       ✓ tests     2 passed  TIME
       · The tests are green: 2 passed.
+      · Gathering evidence (red_green, old_tests): 2 runs.
+      ✗ on old    1 of 2 tests failed: shout ends with a mark.  TIME
+      ✓ old tests 1 passed  TIME
+      · Gathering evidence (determinism): 4 runs.
+      ✓ again     2 passed  TIME
+      ✓ again     2 passed  TIME
+      ✓ again     2 passed  TIME
+      ✓ again     2 passed  TIME
       · The reviewer is working.
       ✓ reviewer  approve: The goal is reached.
           minor [empty] an empty word shouts too
@@ -56,12 +64,24 @@ fn people_read_every_stage_and_a_verdict_card() {
       · Landing the change.
 
      APPROVED  Add shout
+       Approved because 12 gates saw what they need, and none is against it.
        2 turns · requests: builder 2, reviewer 1 · run RUN
-       ✓ tests     2 tests passed.
-       ✓ baseline  1 test passed before the change.
-       ✓ review    The reviewer has seen this candidate and its evidence.
-       ✓ findings  No finding stands.
-       3 commands run by Checkmate in TIME
+       ✓ protected      Configuration of tests, build and environment is as it was.
+       ✓ dependencies   Dependencies and install scripts are as they were.
+       ✓ secrets        No secret among the added lines.
+       ✓ existing_tests No existing test was deleted, skipped, weakened or shadowed.
+       ✓ suspicion      No code asks whether it is being tested or ends the process.
+       ✓ tests          2 tests passed. (1 run, TIME)
+       ✓ baseline       1 test passed before the change. (1 run, TIME)
+       ✓ red_green      Red on the old code, green on the change: shout ends with a mark. (1 run, TIME)
+       ✓ old_tests      The old tests pass on the new code. (1 run, TIME)
+       ✓ determinism    Green 5 times, with other seeds and orders. (4 runs, TIME)
+       ✓ review         The reviewer has seen this candidate and its evidence.
+       ✓ findings       No finding stands.
+       · not applicable: scope, assertions, examples, probes, comparison, mutation
+       evidence: 6 runs, TIME = TIMES test runs
+       ✓ goal: Add shout — shown by `shout ends with a mark`
+       9 commands run by Checkmate in TIME
        src/shout.sh +1 −0
        test/shout_test.sh +1 −0
        applied to your working tree (checkmate undo RUN)
@@ -74,6 +94,10 @@ fn the_result_for_programs_has_the_agreed_fields() {
     environment.cycle(&Script::approved()).ended(0);
     let mut result = environment.result();
     let evidence = result.as_object_mut().unwrap().remove("evidence").unwrap();
+    let verdict = result.as_object_mut().unwrap().remove("verdict").unwrap();
+    let gates = result["reasons"].as_array_mut().unwrap();
+    assert_eq!(gates.len(), 18, "an approval names every gate");
+    gates.retain(|reason| ["tests", "red_green"].contains(&reason["gate"].as_str().unwrap()));
     let run = result.as_object_mut().unwrap().remove("run").unwrap();
     assert_eq!(run.as_str().unwrap(), environment.run_folder().file_name().unwrap().to_str().unwrap());
     for name in ["input_tokens", "output_tokens"] {
@@ -99,16 +123,8 @@ fn the_result_for_programs_has_the_agreed_fields() {
           "message": "2 tests passed."
         },
         {
-          "gate": "baseline",
-          "message": "1 test passed before the change."
-        },
-        {
-          "gate": "review",
-          "message": "The reviewer has seen this candidate and its evidence."
-        },
-        {
-          "gate": "findings",
-          "message": "No finding stands."
+          "gate": "red_green",
+          "message": "Red on the old code, green on the change: shout ends with a mark."
         }
       ],
       "landed": {
@@ -121,10 +137,22 @@ fn the_result_for_programs_has_the_agreed_fields() {
     }
     "#);
     let checks: Vec<&Value> = evidence.as_array().unwrap().iter().map(|one| &one["check"]).collect();
-    assert_eq!(checks, ["baseline", "tests"]);
+    assert_eq!(checks[..2], ["baseline", "tests"]);
+    let repeats: Vec<Value> = (1..=4).map(|seed| json!({"repeat": seed})).collect();
+    assert_eq!(checks[2..4], ["new_tests", "old_tests"]);
+    assert_eq!(checks[4..], repeats.iter().collect::<Vec<_>>());
     assert_eq!(evidence[1]["signal"], "pass");
     assert_eq!(evidence[1]["tests"], 2);
     assert_eq!(evidence[1]["receipt"]["argv"], json!(["sh", "test/run.sh"]));
+    assert_eq!(verdict["decision"], "approved");
+    let gate = |name: &str| {
+        verdict["gates"].as_array().unwrap().iter().find(|gate| gate["gate"] == name).unwrap().clone()
+    };
+    assert_eq!(gate("determinism")["state"], "passed");
+    assert_eq!(gate("determinism")["cost"]["runs"], 4);
+    assert_eq!(gate("scope")["state"], "absent");
+    let shown = json!([{"text": "Add shout", "shown_by": ["shout ends with a mark"], "holds": true}]);
+    assert_eq!(verdict["criteria"], shown);
 }
 
 #[test]

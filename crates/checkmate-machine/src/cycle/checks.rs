@@ -5,7 +5,7 @@ use super::turn::distinct;
 use super::{Cycle, Step};
 use crate::command::CommandLine;
 use crate::effect::{Action, CheckKind, Question};
-use crate::event::{Answer, Candidate};
+use crate::event::{Answer, Candidate, Change};
 use crate::evidence::{self, Ended, Receipt, Standing};
 use crate::gate::commands::{self, CommandVerdict};
 use crate::gate::paths::Allowlist;
@@ -13,6 +13,7 @@ use crate::ids::Role;
 use crate::notice::Notice;
 use crate::record::TurnEnd;
 use crate::spec::{Product, ReviewMode};
+use crate::task::Permission;
 use crate::verdict::{self, ReviewState};
 
 /// How often a check that could not be run is run again in one turn.
@@ -65,11 +66,19 @@ impl Cycle {
         };
         match Allowlist::new(&globs) {
             Ok(allowlist) => {
-                candidate.changes.iter().filter_map(|change| allowlist.verdict(change).err()).collect()
+                let denied = |change: &&Change| allowlist.verdict(change).is_err() && !self.may_leave(change);
+                let denied = candidate.changes.iter().filter(denied);
+                denied.filter_map(|change| allowlist.verdict(change).err()).collect()
             }
             // The configuration is checked when it is loaded; deny on our own failure all the same.
             Err(error) => vec![error.to_string()],
         }
+    }
+
+    /// Tells whether the user permits a change beyond the allowlist; what is protected stays so.
+    fn may_leave(&self, change: &Change) -> bool {
+        let permitted = self.reading.permits.allow(Permission::Paths, [change.path.as_str()]);
+        permitted && Allowlist::new(&[]).is_ok_and(|everything| everything.verdict(change).is_ok())
     }
 
     /// Sends the commands of the maker's reply through the gate.

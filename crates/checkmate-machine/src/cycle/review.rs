@@ -135,7 +135,23 @@ impl Cycle {
 
     /// Judges the candidate as it stands and tells the verdict.
     pub(super) fn judge(&mut self, review: ReviewState) -> verdict::Verdict {
-        let verdict = verdict::judge(&Case {
+        let verdict = self.judged(review);
+        self.notices
+            .push(Notice::Verdict { verdict: verdict.clone(), findings: self.findings.all().to_vec() });
+        self.approved_by = (verdict.decision == Decision::Approved).then_some(review);
+        self.verdict = Some(verdict.clone());
+        verdict
+    }
+
+    /// Judges the present candidate from the receipts as they stand, whatever was decided before; `None` without one.
+    pub fn rejudged(&self) -> Option<verdict::Verdict> {
+        self.candidate.as_ref()?;
+        let seen = if self.review.is_some() { ReviewState::Done } else { ReviewState::Missing };
+        Some(self.judged(self.approved_by.unwrap_or(seen)))
+    }
+
+    fn judged(&self, review: ReviewState) -> verdict::Verdict {
+        verdict::judge(&Case {
             policy: &self.spec.policy,
             candidate: &self.present_tree(),
             tests: &self.tests_on(&self.present_tree()),
@@ -143,12 +159,7 @@ impl Cycle {
             review,
             findings: self.findings.all(),
             evidence: self.exhibit(),
-        });
-        self.notices
-            .push(Notice::Verdict { verdict: verdict.clone(), findings: self.findings.all().to_vec() });
-        self.approved_by = (verdict.decision == Decision::Approved).then_some(review);
-        self.verdict = Some(verdict.clone());
-        verdict
+        })
     }
 
     /// Returns every receipt of the test command on exactly this tree, oldest first.
@@ -174,7 +185,8 @@ impl Cycle {
                 | CheckKind::ProbeBase(_)
                 | CheckKind::CompareBase
                 | CheckKind::Compare
-                | CheckKind::Mutant(_) => false,
+                | CheckKind::Mutant(_)
+                | CheckKind::CompareMutant(_) => false,
             })
             .map(|(_, receipt)| receipt)
             .collect()

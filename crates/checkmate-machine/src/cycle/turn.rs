@@ -16,6 +16,7 @@ use crate::prompt;
 use crate::record::{TurnEnd, TurnRecord};
 use crate::reply::{AnswerKind, BuilderReply, Problem, Reply, Shape};
 use crate::spec::Product;
+use crate::task::Permission;
 use crate::verdict;
 
 /// How often a maker may ask for files in one turn.
@@ -240,7 +241,9 @@ impl Cycle {
             self.last_tests = Some(evidence);
             return self.examine(After::Green { without_exception: false });
         }
-        if let Some(problem) = unexplained_dependencies(&reply) {
+        // What the user permits needs no excuse, and where manifests are read, what changed in them is judged.
+        let permitted = self.examines() || self.reading.permits.has(Permission::Deps);
+        if let Some(problem) = unexplained_dependencies(&reply).filter(|_| !permitted) {
             return self.send_back(Role::Builder, &called.text, vec![problem], Self::ask_builder);
         }
         let patch = reply.patch.clone();

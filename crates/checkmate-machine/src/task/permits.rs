@@ -19,11 +19,18 @@ pub enum Permission {
     Config,
     /// Dependencies may change.
     Deps,
+    /// Paths beyond `allow_paths` may change; never protected ones.
+    Paths,
 }
 
 impl Permission {
-    const ALL: [Permission; 4] =
-        [Permission::ChangeTests, Permission::DeleteTests, Permission::Config, Permission::Deps];
+    const ALL: [Permission; 5] = [
+        Permission::ChangeTests,
+        Permission::DeleteTests,
+        Permission::Config,
+        Permission::Deps,
+        Permission::Paths,
+    ];
 
     /// Returns its name in a task file.
     pub fn name(self) -> &'static str {
@@ -32,6 +39,7 @@ impl Permission {
             Permission::DeleteTests => "delete_tests",
             Permission::Config => "config",
             Permission::Deps => "deps",
+            Permission::Paths => "paths",
         }
     }
 }
@@ -41,6 +49,8 @@ impl Permission {
 pub struct Permits {
     /// What a permit is bound to; empty = everything.
     held: Vec<(Permission, BTreeSet<String>)>,
+    /// Whether the goal speaks of taking something away, or a permit names a test that may go.
+    deletes: bool,
 }
 
 impl Permits {
@@ -69,7 +79,13 @@ impl Permits {
         for sentence in sentences(&task.goal).into_iter().filter(|sentence| !forbids(sentence)) {
             held.extend(spoken(sentence, &named));
         }
-        Self { held }
+        let bound = task.permits.iter().any(|permit| permit.trim().starts_with("delete_tests:"));
+        let away = [
+            "remove", "removes", "removed", "delete", "deletes", "deleted", "drop", "drops", "dropped",
+            "retire", "obsolete", "away", "longer", "without", "less", "unneeded",
+        ];
+        let speaks = words(&task.goal).iter().any(|word| away.contains(&word.as_str()));
+        Self { held, deletes: bound || speaks }
     }
 
     /// Tells whether a change is allowed that has to do with any of these names: a test's name and what it mentions,
@@ -79,6 +95,11 @@ impl Permits {
         self.held.iter().filter(|(held, _)| *held == permission).any(|(_, bound)| {
             bound.is_empty() || bound.iter().any(|word| names.iter().any(|name| is_about(name, word)))
         })
+    }
+
+    /// Tells whether the task speaks of taking something away at all; one that only moves or renames does not.
+    pub fn deletes(&self) -> bool {
+        self.deletes
     }
 
     /// Tells whether there is such a permit at all, whatever it is bound to.
@@ -93,6 +114,7 @@ fn binding(permission: Permission, named: &BTreeSet<String>) -> BTreeSet<String>
         Permission::ChangeTests | Permission::DeleteTests => named.clone(),
         // A goal that names a function says nothing about which file may change with it.
         Permission::Config | Permission::Deps => BTreeSet::new(),
+        Permission::Paths => named.iter().filter(|word| word.contains(['.', '/'])).cloned().collect(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 /// Splits a goal into sentences; a full stop inside of a name or a number ends none.
-pub(super) fn sentences(goal: &str) -> Vec<&str> {
+pub fn sentences(goal: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut from = 0;
     let bytes = goal.as_bytes();

@@ -1,8 +1,9 @@
 //! New tests can fail: they assert something, and a failure is noticed.
 
 use super::GateName;
-use super::evidence::{Evidence, Objection, Opinion};
+use super::evidence::{Evidence, Objection, Opinion, listed};
 use crate::facts::{Lost, SpotKind, Strength, TestFunction};
+use crate::spec::TaskKind;
 
 pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     let fresh = evidence.fresh_tests();
@@ -24,10 +25,24 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
         })
         .collect();
     objections.extend(by_the_clock(evidence));
+    objections.extend(left_out(evidence));
     if objections.is_empty() {
         return Opinion::Passed("Every new test can fail.".into());
     }
     Opinion::Objected(objections)
+}
+
+/// Objects to values that the goal lists one by one and no test uses.
+fn left_out(evidence: &Evidence<'_>) -> Option<Objection> {
+    let values = &evidence.inspection.untested_values;
+    let asked = evidence.kind.is(&[TaskKind::Feature, TaskKind::Bugfix]);
+    (asked && !values.is_empty()).then(|| {
+        let text = format!(
+            "The goal lists values that no test uses: {}. Test each of them, or say why it needs no test.",
+            listed(values.iter().map(String::as_str))
+        );
+        evidence.objection(GateName::Assertions, &values.join(" "), text)
+    })
 }
 
 /// Why a test cannot fail.
@@ -80,6 +95,13 @@ fn by_the_clock(evidence: &Evidence<'_>) -> Vec<Objection> {
     };
     let mut objections = Vec::new();
     for file in &evidence.inspection.files {
+        let threads = |name: &String| {
+            let name = name.to_lowercase();
+            ["thread", "async", "await", "spawn", "promise", "worker", "monotonic", "perf_counter"]
+                .iter()
+                .any(|word| name.contains(word))
+        };
+        let concurrently = file.tests_after.iter().any(|test| test.mentions.iter().any(threads));
         let about_time = file
             .tests_after
             .iter()
@@ -87,7 +109,7 @@ fn by_the_clock(evidence: &Evidence<'_>) -> Vec<Objection> {
         for spot in &file.spots {
             let told = match spot.kind {
                 SpotKind::Sleep if !about_time => "waits for time to pass",
-                SpotKind::Chance if !about_time => "depends on chance or on the clock",
+                SpotKind::Chance if !concurrently => "depends on chance or on the clock",
                 SpotKind::Sleep
                 | SpotKind::Chance
                 | SpotKind::TestProbe

@@ -2,12 +2,13 @@
 //! literals of its tests.
 
 use super::GateName;
-use super::evidence::{Evidence, Opinion, Want, listed};
+use super::evidence::{Evidence, Opinion, Want, added_lines, listed};
 use crate::command::CommandLine;
 use crate::compared;
-use crate::effect::CheckKind;
+use crate::effect::{CheckKind, Layer};
 use crate::excerpt;
-use crate::facts::Comparison;
+use crate::facts::{Comparison, FileRole};
+use crate::ids::TreeId;
 use crate::spec::{Level, TaskKind};
 
 /// The seconds that the calls may take.
@@ -15,24 +16,29 @@ const LIMIT_S: u64 = 40;
 
 pub(super) fn wants(evidence: &Evidence<'_>) -> Vec<Want> {
     let Some(comparison) = asked(evidence) else { return Vec::new() };
+    [(CheckKind::CompareBase, evidence.base), (CheckKind::Compare, &evidence.candidate.tree)]
+        .into_iter()
+        .filter(|(kind, _)| evidence.receipt(*kind).is_none())
+        .map(|(kind, tree)| calls(comparison, kind, tree, None))
+        .collect()
+}
+
+/// Makes a want of the calls on a tree, with a mutant laid over it where one is to be called.
+pub(super) fn calls(comparison: &Comparison, kind: CheckKind, tree: &TreeId, mutant: Option<&Layer>) -> Want {
     let command = CommandLine {
         argv: comparison.argv.clone(),
         env: Vec::new(),
         shell: false,
         text: comparison.argv.join(" "),
     };
-    [(CheckKind::CompareBase, evidence.base), (CheckKind::Compare, &evidence.candidate.tree)]
-        .into_iter()
-        .filter(|(kind, _)| evidence.receipt(*kind).is_none())
-        .map(|(kind, tree)| Want {
-            kind,
-            command: command.clone(),
-            tree: tree.clone(),
-            layers: comparison.layers.clone(),
-            vary: None,
-            limit_s: Some(LIMIT_S),
-        })
-        .collect()
+    Want {
+        kind,
+        command,
+        tree: tree.clone(),
+        layers: comparison.layers.iter().chain(mutant).cloned().collect(),
+        vary: None,
+        limit_s: Some(LIMIT_S),
+    }
 }
 
 pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
@@ -53,7 +59,8 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
         return Opinion::Absent("No call of a changed function gave a result on both sides.".into());
     }
     if keeps_behaviour(evidence) {
-        let differences = compared::differences(comparison, base, candidate);
+        let mut differences = compared::differences(comparison, base, candidate);
+        differences.retain(|difference| !is_crash(&difference.before));
         let shown: Vec<String> = differences
             .iter()
             .take(3)
@@ -84,7 +91,7 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
         .into_iter()
         .filter_map(|call| comparison.calls.get(call as usize))
         .map(|call| call.text.as_str())
-        .filter(|call| !is_meant(&evidence.task.goal, call))
+        .filter(|call| is_written(evidence, call) && !is_meant(&evidence.task.goal, call))
         .collect();
     if narrow.is_empty() {
         return Opinion::Passed(format!(
@@ -114,7 +121,58 @@ fn is_meant(goal: &str, call: &str) -> bool {
     !general && !inside.is_empty() && goal.contains(inside)
 }
 
-fn asked<'a>(evidence: &Evidence<'a>) -> Option<&'a Comparison> {
+/// Tells whether an old result was a failure that nobody promises: what comes in its place breaks no behaviour.
+fn is_crash(result: &str) -> bool {
+    const CRASHES: [&str; 7] = [
+        "IndexError",
+        "TypeError",
+        "AttributeError",
+        "UnboundLocalError",
+        "NameError",
+        "RecursionError",
+        "ReferenceError",
+    ];
+    CRASHES.iter().any(|name| result.starts_with(&format!("raises {name}")))
+}
+
+/// Tells whether the values of a call are written in the lines that the change adds to its code: its words and numbers,
+/// in their order, in one line. A change without them does not know the answers by heart.
+fn is_written(evidence: &Evidence<'_>, call: &str) -> bool {
+    let inside = call.split_once('(').map_or(call, |(_, inside)| inside);
+    let values = atoms(inside);
+    let is_test = |path: &str| {
+        let file = evidence.inspection.files.iter().find(|file| file.path == path);
+        file.is_some_and(|file| matches!(file.role, FileRole::Test | FileRole::TestSupport))
+    };
+    !values.is_empty()
+        && added_lines(&evidence.candidate.diff).into_iter().any(|(path, _, line)| {
+            let mut written = atoms(line).into_iter();
+            !is_test(path) && values.iter().all(|value| written.any(|other| other == *value))
+        })
+}
+
+/// Splits source into its strings and numbers.
+fn atoms(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit() || matches!(c, '"' | '\'' | '`')) {
+        let in_word = rest[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let quote = rest[start..].chars().next().filter(|c| !c.is_ascii_digit());
+        let inside = start + usize::from(quote.is_some());
+        let length = match quote {
+            Some(quote) => rest[inside..].find(quote),
+            None => rest[inside..].find(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '_'))),
+        };
+        let end = length.map_or(rest.len(), |length| inside + length);
+        if !in_word || quote.is_some() {
+            found.push(&rest[inside..end]);
+        }
+        rest = rest.get(end + usize::from(quote.is_some())..).unwrap_or("");
+    }
+    found
+}
+
+pub(super) fn asked<'a>(evidence: &Evidence<'a>) -> Option<&'a Comparison> {
     let on = evidence.level(GateName::Comparison) != Level::Off;
     evidence.inspection.comparison.as_ref().filter(|comparison| on && !comparison.calls.is_empty())
 }

@@ -163,6 +163,35 @@ impl<'a> Evidence<'a> {
     }
 }
 
+/// Returns the lines that a diff adds, with their paths and numbers.
+pub fn added_lines(diff: &str) -> Vec<(&str, u32, &str)> {
+    let mut added = Vec::new();
+    let (mut path, mut line) = ("", 0_u32);
+    let mut head = true;
+    for text in diff.lines() {
+        if text.starts_with("diff --git ") {
+            head = true;
+        } else if let Some(name) = text.strip_prefix("+++ ").filter(|_| head) {
+            path = name.strip_prefix("b/").unwrap_or(name);
+        } else if let Some(hunk) = text.strip_prefix("@@ ") {
+            head = false;
+            line = new_start(hunk);
+        } else if let Some(text) = text.strip_prefix('+') {
+            added.push((path, line, text));
+            line = line.saturating_add(1);
+        } else if text.starts_with(' ') {
+            line = line.saturating_add(1);
+        }
+    }
+    added
+}
+
+/// Reads the first line of the new side off a hunk's header, `-1,2 +3,4 @@`.
+fn new_start(hunk: &str) -> u32 {
+    let new = hunk.split(' ').find_map(|word| word.strip_prefix('+'));
+    new.and_then(|range| range.split(',').next()).and_then(|start| start.parse().ok()).unwrap_or(0)
+}
+
 /// How a run of the tests on other code differs from the one before the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reddened {

@@ -56,7 +56,10 @@ fn complaint(evidence: &Evidence<'_>, file: &FileFacts, test: &TestFunction) -> 
     let renamed = || file.tests_after.iter().find(|after| after.body == test.body);
     let Some(after) = here.or_else(renamed).or_else(elsewhere) else {
         let gone = format!("The test `{}` of {} is gone.", test.name, file.path);
-        return (!permitted(Permission::DeleteTests)).then_some(gone);
+        // A permit to delete is none to lose what the goal only moves.
+        let deleted = permitted(Permission::DeleteTests) && evidence.permits.deletes();
+        let renamed = permitted(Permission::ChangeTests) && successors(file) >= leavers(evidence, file);
+        return (!deleted && !renamed).then_some(gone);
     };
     let twice = file.tests_after.iter().filter(|other| other.name == test.name && other.shadowed).count();
     let before = file.tests_before.iter().filter(|other| other.name == test.name && other.shadowed).count();
@@ -70,8 +73,16 @@ fn complaint(evidence: &Evidence<'_>, file: &FileFacts, test: &TestFunction) -> 
         let skipped = format!("The test `{}` of {} does not run any more ({marker}).", test.name, file.path);
         return (!permitted(Permission::ChangeTests)).then_some(skipped);
     }
-    if after.body == test.body || permitted(Permission::ChangeTests) {
+    if after.body == test.body {
         return None;
+    }
+    if permitted(Permission::ChangeTests) {
+        return is_thinner(test, after).then(|| {
+            format!(
+                "The test `{}` of {} may change, but it checks less than before. Let it check as much.",
+                test.name, file.path
+            )
+        });
     }
     let lost = lost_assertions(test, after);
     (!lost.is_empty()).then(|| {
@@ -82,6 +93,39 @@ fn complaint(evidence: &Evidence<'_>, file: &FileFacts, test: &TestFunction) -> 
             listed(lost.iter().map(|text| &**text))
         )
     })
+}
+
+/// Counts the tests of a file that are new by name.
+fn successors(file: &FileFacts) -> usize {
+    file.tests_after
+        .iter()
+        .filter(|after| {
+            after.skipped.is_none() && file.tests_before.iter().all(|before| before.name != after.name)
+        })
+        .count()
+}
+
+/// Counts the tests of a file that are in no file any more, by name or by body.
+fn leavers(evidence: &Evidence<'_>, file: &FileFacts) -> usize {
+    let all = || evidence.inspection.files.iter().flat_map(|file| &file.tests_after);
+    let stays = |test: &TestFunction| all().any(|after| after.name == test.name || after.body == test.body);
+    file.tests_before.iter().filter(|test| !stays(test)).count()
+}
+
+/// Tells whether a test that may change checks less: fewer assertions that can be noticed, fewer that compare exactly, or
+/// any error where a certain one was expected.
+fn is_thinner(before: &TestFunction, after: &TestFunction) -> bool {
+    let count = |test: &TestFunction, least: Strength| {
+        let noticed = test.assertions.iter().filter(|one| one.lost.is_none());
+        noticed.filter(|one| one.strength >= least).count()
+    };
+    let broad = |test: &TestFunction| {
+        let any = ["raises(Exception", "raises(BaseException", "Raises(Exception", "Raises(BaseException"];
+        test.assertions.iter().filter(|one| any.iter().any(|words| one.text.contains(words))).count()
+    };
+    count(after, Strength::Loose) < count(before, Strength::Loose)
+        || count(after, Strength::Exact) < count(before, Strength::Exact)
+        || broad(after) > broad(before)
 }
 
 /// Returns the assertions that could be noticed before and cannot be now, a repeated one as often as it is gone.

@@ -2,10 +2,12 @@
 //!
 //! Few mutants say little: below four only all of them surviving counts, and from four on more than a third.
 
-use super::GateName;
-use super::evidence::{Evidence, Opinion, Reddened, Want, listed, reddened};
+use super::evidence::{Evidence, Opinion, Reddened, Want, reddened};
+use super::{GateName, comparison};
+use crate::compared;
 use crate::effect::CheckKind;
 use crate::evidence::Ended;
+use crate::excerpt;
 use crate::facts::Mutant;
 use crate::spec::{Level, TaskKind};
 
@@ -39,7 +41,16 @@ pub(super) fn wants(evidence: &Evidence<'_>) -> Vec<Want> {
         .map(|(number, _)| *number)
         .collect();
     if open.is_empty() || decided(evidence, &plan).is_some() {
-        return reaching(evidence).into_iter().map(|number| want(evidence, number)).collect();
+        let mut wants = compared(evidence, &plan);
+        if wants.is_empty() {
+            wants.extend(reaching(evidence).into_iter().map(|number| want(evidence, number)));
+        }
+        return wants;
+    }
+    // Whether a survivor changes anything at all is known before more are tried.
+    let doubts = compared(evidence, &plan);
+    if !doubts.is_empty() {
+        return doubts;
     }
     // As many at once as could settle it.
     let batch = if open.len() == plan.len() { SHARE_FROM } else { 1 };
@@ -59,15 +70,19 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     let (killed, survived) = (of(Fate::Killed).count(), of(Fate::Survived).count());
     if objections.is_empty() && too_many(survived, killed + survived) {
         let survivors: Vec<String> = of(Fate::Survived)
-            .map(|(_, mutant)| {
-                format!("{}:{} `{}` as `{}`", mutant.path, mutant.line, mutant.was, mutant.now)
+            .map(|(number, mutant)| {
+                let shown = witness(evidence, *number).flatten();
+                let shown = shown.map_or_else(String::new, |call| format!(" ({call})"));
+                let line = |text: &str| excerpt::line(text, 120);
+                let (was, now) = (line(&mutant.was), line(&mutant.now));
+                format!("{}:{} `{was}` as `{now}`{shown}", mutant.path, mutant.line)
             })
             .collect();
         let text = format!(
             "The tests do not notice {survived} of {} small changes of the new code: {}. Add tests that pin this \
              behaviour, or say why it does not matter.",
             killed + survived,
-            listed(survivors.iter().map(String::as_str))
+            survivors.iter().take(5).cloned().collect::<Vec<_>>().join("; ")
         );
         objections.push(evidence.objection(GateName::Mutation, "survivors", text));
     }
@@ -116,13 +131,70 @@ fn fate(evidence: &Evidence<'_>, number: u32) -> Fate {
     }
     let reports = evidence.tests.is_some_and(|tests| tests.report.is_some());
     match reddened(receipt, evidence.tests) {
-        Reddened::ByTest(_) => Fate::Killed,
+        Reddened::ByTest(names) if is_noticed(evidence, &names) => Fate::Killed,
+        // Tests that were there already notice it; those that the task asks for do not.
+        Reddened::ByTest(_) => Fate::Survived,
         // A runner that reports and now does not: the mutant does not compile.
         Reddened::ByLoading if reports && receipt.report.is_none() => Fate::Unfit,
         Reddened::ByLoading => Fate::Killed,
+        Reddened::Not if witness(evidence, number) == Some(None) => Fate::Unfit,
         Reddened::Not => Fate::Survived,
         Reddened::Unknown(_) => Fate::Unfit,
     }
+}
+
+/// Tells whether the failing tests count: where the task is to write tests, one of those has to be among them.
+fn is_noticed(evidence: &Evidence<'_>, failing: &[String]) -> bool {
+    if !evidence.kind.is(&[TaskKind::Tests]) || failing.is_empty() {
+        return true;
+    }
+    let last = |name: &str| name.rsplit(['.', ':', '>']).next().unwrap_or(name).trim().to_owned();
+    let fresh: Vec<String> = evidence.fresh_tests().iter().map(|(_, test)| last(&test.name)).collect();
+    fresh.is_empty() || failing.iter().any(|name| fresh.iter().any(|test| name.contains(test.as_str())))
+}
+
+/// How many calls have to agree before a mutant is taken for the same program in other words.
+const AGREEING: usize = 8;
+
+/// Returns a call whose result a mutant changes, with both results: `None` if that is not known, `Some(None)` if no call
+/// shows a difference.
+fn witness(evidence: &Evidence<'_>, number: u32) -> Option<Option<String>> {
+    let comparison = comparison::asked(evidence)?;
+    let (good, mutant) =
+        (evidence.receipt(CheckKind::Compare)?, evidence.receipt(CheckKind::CompareMutant(number))?);
+    let after = compared::results(comparison, &mutant.stdout.text);
+    let told = compared::results(comparison, &good.stdout.text)
+        .keys()
+        .filter(|call| after.contains_key(call))
+        .count();
+    if told < AGREEING {
+        return None;
+    }
+    let difference = compared::differences(comparison, good, mutant).into_iter().next();
+    Some(difference.and_then(|difference| {
+        let call = comparison.calls.get(difference.call as usize)?;
+        let line = |text: &str| excerpt::line(text, 80);
+        Some(format!(
+            "{} gives {} and would give {}",
+            line(&call.text),
+            line(&difference.before),
+            line(&difference.after)
+        ))
+    }))
+}
+
+/// Returns the calls that show whether a survivor changes anything, for those not called yet.
+fn compared(evidence: &Evidence<'_>, plan: &[(u32, &Mutant)]) -> Vec<Want> {
+    let called = evidence.receipt(CheckKind::Compare).is_some();
+    let Some(comparison) = comparison::asked(evidence).filter(|_| called) else { return Vec::new() };
+    plan.iter()
+        .filter(|(number, _)| fate(evidence, *number) == Fate::Survived)
+        .map(|(number, mutant)| (CheckKind::CompareMutant(*number), mutant))
+        .filter(|(kind, _)| evidence.receipt(*kind).is_none())
+        .map(|(kind, mutant)| {
+            comparison::calls(comparison, kind, &evidence.candidate.tree, Some(&mutant.layer))
+        })
+        .collect()
 }
 
 /// Tells whether so many survivors are too many.

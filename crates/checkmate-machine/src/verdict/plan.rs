@@ -111,12 +111,11 @@ pub(super) fn gates(evidence: &Evidence<'_>, review: ReviewState) -> Vec<Gate> {
             let (state, message, objections) = match (row.opinion)(evidence) {
                 Opinion::Passed(message) => (State::Passed, message, Vec::new()),
                 Opinion::Absent(message) => (State::Absent, message, Vec::new()),
-                Opinion::Blocked(message) | Opinion::Pending(message) => {
-                    (State::Blocked, message, Vec::new())
-                }
+                Opinion::Blocked(message) => (State::Blocked, message, Vec::new()),
+                Opinion::Pending(message) => (State::Pending, message, Vec::new()),
                 Opinion::Objected(objections) => (heard(&objections, review), told(&objections), objections),
             };
-            let passed = !matches!(state, State::Objected | State::Blocked);
+            let passed = !matches!(state, State::Objected | State::Blocked | State::Pending);
             Gate { gate: row.name, passed, state, message, objections, cost: cost(evidence, row.name) }
         })
         .collect()
@@ -159,7 +158,7 @@ pub fn gate_of(kind: CheckKind) -> Option<GateName> {
         CheckKind::Example => GateName::Examples,
         CheckKind::Probe(_) | CheckKind::ProbeAgain(_) | CheckKind::ProbeBase(_) => GateName::Probes,
         CheckKind::CompareBase | CheckKind::Compare => GateName::Comparison,
-        CheckKind::Mutant(_) => GateName::Mutation,
+        CheckKind::Mutant(_) | CheckKind::CompareMutant(_) => GateName::Mutation,
         CheckKind::Baseline => GateName::Baseline,
         CheckKind::Tests | CheckKind::Merged => GateName::Tests,
         CheckKind::BuilderRun | CheckKind::Diagnostic | CheckKind::Arbiter | CheckKind::ArbiterBase => {

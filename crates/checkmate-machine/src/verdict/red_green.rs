@@ -65,6 +65,11 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
             "The new tests miss nothing but a name on the old code: with empty functions of that name they pass. Assert \
              what the functions return or do.",
         ),
+        (false, _) if runs.is_empty() && more_tests(evidence) => {
+            let text = "More tests ran than before, but which of them are new cannot be told from their files, so nothing \
+                        shows that one fails without the change. Say which one does and how that can be seen.";
+            Opinion::Objected(vec![evidence.objection(GateName::RedGreen, "unknown tests", text.into())])
+        }
         (false, _) => {
             let text = if runs.is_empty() {
                 "The change adds or changes no test that runs. Add one that fails without the change and passes with it."
@@ -77,11 +82,43 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     }
 }
 
-fn applies(evidence: &Evidence<'_>) -> bool {
+/// Returns the names of the tests that are red without the change and green on it; the test command's where its runner
+/// gives no names.
+pub(super) fn shown(evidence: &Evidence<'_>) -> Vec<String> {
+    if !applies(evidence) || evidence.tests.is_none() {
+        return Vec::new();
+    }
+    let turned = turned_green(evidence);
+    if !turned.is_empty() {
+        return turned.into_iter().map(str::to_owned).collect();
+    }
+    let runs = [CheckKind::NewTests, CheckKind::Reverted].into_iter().filter_map(|kind| {
+        match reddened(evidence.receipt(kind)?, evidence.baseline) {
+            Reddened::ByTest(names) => Some(names),
+            Reddened::ByLoading | Reddened::Not | Reddened::Unknown(_) => None,
+        }
+    });
+    match runs.into_iter().next() {
+        Some(names) if names.is_empty() => vec![evidence.policy.test_command.text.clone()],
+        Some(names) => names,
+        None => Vec::new(),
+    }
+}
+
+/// Tells whether the task asks for a new behaviour, or does not say.
+pub(super) fn applies(evidence: &Evidence<'_>) -> bool {
     match evidence.kind.kind {
         Some(TaskKind::Feature | TaskKind::Bugfix) | None => true,
         Some(TaskKind::Refactor | TaskKind::Docs | TaskKind::Tests | TaskKind::Chore) => false,
     }
+}
+
+/// Tells whether more tests passed than before the change.
+fn more_tests(evidence: &Evidence<'_>) -> bool {
+    let passed = |receipt: Option<&crate::evidence::Receipt>| {
+        receipt.and_then(|receipt| receipt.report.as_ref()).map_or(0, |report| report.passed)
+    };
+    passed(evidence.tests) > passed(evidence.baseline)
 }
 
 /// A task that says of itself what it is leaves no way out; where only the goal's words hint at it, a reason is heard.

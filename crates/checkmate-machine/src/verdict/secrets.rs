@@ -1,6 +1,6 @@
 //! No secret goes into a repository.
 
-use super::evidence::{Evidence, Opinion, listed};
+use super::evidence::{Evidence, Opinion, added_lines, listed};
 
 /// How well-known secrets begin, and how many characters of their alphabet follow at least.
 const BEGINNINGS: [(&str, usize); 22] = [
@@ -41,22 +41,10 @@ const NAMES: [&str; 9] = [
 ];
 
 pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
-    let mut found = Vec::new();
-    let (mut path, mut line) = ("", 0_u32);
-    for text in evidence.candidate.diff.lines() {
-        if let Some(name) = text.strip_prefix("+++ ") {
-            path = name.strip_prefix("b/").unwrap_or(name);
-        } else if let Some(hunk) = text.strip_prefix("@@ ") {
-            line = new_start(hunk);
-        } else if let Some(added) = text.strip_prefix('+') {
-            if let Some(what) = secret(added) {
-                found.push(format!("{what} in {path}:{line}"));
-            }
-            line = line.saturating_add(1);
-        } else if text.starts_with(' ') {
-            line = line.saturating_add(1);
-        }
-    }
+    let found: Vec<String> = added_lines(&evidence.candidate.diff)
+        .into_iter()
+        .filter_map(|(path, line, text)| Some(format!("{} in {path}:{line}", secret(text)?)))
+        .collect();
     if found.is_empty() {
         return Opinion::Passed("No secret among the added lines.".into());
     }
@@ -65,12 +53,6 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
          cannot be mistaken for one.",
         listed(found.iter().map(String::as_str))
     ))
-}
-
-/// Reads the first line of the new side off a hunk's header, `-1,2 +3,4 @@`.
-fn new_start(hunk: &str) -> u32 {
-    let new = hunk.split(' ').find_map(|word| word.strip_prefix('+'));
-    new.and_then(|range| range.split(',').next()).and_then(|start| start.parse().ok()).unwrap_or(0)
 }
 
 /// Names the kind of secret in a line, never the secret itself.

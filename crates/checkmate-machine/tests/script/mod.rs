@@ -338,7 +338,8 @@ fn receipt(line: &str, kind: CheckKind, command: &CommandLine, tree: &TreeId) ->
         | CheckKind::ProbeBase(_)
         | CheckKind::CompareBase
         | CheckKind::Compare
-        | CheckKind::Mutant(_) => 3,
+        | CheckKind::Mutant(_)
+        | CheckKind::CompareMutant(_) => 3,
     };
     match words.first().copied().unwrap_or("") {
         "" => report.passed = usual,
@@ -520,6 +521,7 @@ fn check(kind: CheckKind) -> &'static str {
         CheckKind::CompareBase => "compare_base",
         CheckKind::Compare => "compare",
         CheckKind::Mutant(_) => "mutant",
+        CheckKind::CompareMutant(_) => "compare_mutant",
     }
 }
 

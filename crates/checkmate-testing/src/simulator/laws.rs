@@ -246,7 +246,8 @@ impl Watch {
             | CheckKind::ProbeBase(_)
             | CheckKind::CompareBase
             | CheckKind::Compare
-            | CheckKind::Mutant(_) => false,
+            | CheckKind::Mutant(_)
+            | CheckKind::CompareMutant(_) => false,
         };
         let latest = self
             .receipts

@@ -46,7 +46,7 @@ pub(super) fn drive(
     match reported(output, Some(&id), drove)? {
         Drove::Over(outcome) => {
             if let Some(run) = watcher.finished() {
-                anstream::eprint!("{}", ui::card(&id, run, &TaskId::new(TASK)));
+                anstream::eprint!("{}", ui::card(&id, run, &TaskId::new(TASK), ui::width_of_stderr()));
                 write_summary(output.json.as_deref(), &id, run)?;
             }
             Ok(exit_code(&outcome))
@@ -112,6 +112,7 @@ fn write_failure(path: &Path, id: Option<&RunId>, rule: &str, message: &str) -> 
         "reasons": [{"gate": rule, "message": message}],
         "landed": null,
         "usage": {"calls": 0, "input_tokens": 0, "cached_tokens": 0, "output_tokens": 0, "cost_usd": null},
+        "verdict": null,
         "evidence": [],
     });
     write(path, &format!("{result:#}"))

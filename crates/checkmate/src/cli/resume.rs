@@ -26,7 +26,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     let task = TaskId::new(TASK);
     let retry = session.run.accepts(&task, &Command::Retry);
     if !retry && let Some(outcome) = session.run.outcome(&task) {
-        anstream::eprint!("{}", ui::card(&session.id, &session.run, &task));
+        anstream::eprint!("{}", ui::card(&session.id, &session.run, &task, ui::width_of_stderr()));
         driving::write_summary(args.output.json.as_deref(), &session.id, &session.run)?;
         return Ok(driving::exit_code(&outcome));
     }

@@ -75,7 +75,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
         print(&format!("{text}\n"));
     } else {
         print(&story);
-        print(&ui::card(&id, &run, &task));
+        print(&ui::card(&id, &run, &task, ui::width(&std::io::stdout())));
     }
     Ok(exit_code::DONE)
 }

@@ -81,7 +81,8 @@ fn is_test_command(kind: CheckKind) -> bool {
         | CheckKind::ProbeAgain(_)
         | CheckKind::ProbeBase(_)
         | CheckKind::CompareBase
-        | CheckKind::Compare => false,
+        | CheckKind::Compare
+        | CheckKind::CompareMutant(_) => false,
     }
 }
 

@@ -27,7 +27,7 @@ use self::calls::Call;
 use self::reach::Target;
 use super::functions::Functions;
 use super::language::Language;
-use super::{Wish, roles};
+use super::{Source, Wish, roles};
 
 /// So many calls are made at most.
 const CALLS: usize = 200;
@@ -58,9 +58,13 @@ pub(super) fn of(wish: &Wish<'_>, files: &[FileFacts], _functions: &Functions) -
             let language = Language::of(&file.path);
             let fits =
                 if python { file.path.ends_with(".py") } else { language == Some(Language::JavaScript) };
-            if let (true, Some(before), Some(after)) =
-                (fits, wish.before.source(&file.path), wish.after.source(&file.path))
-            {
+            // A file that is new stands beside an empty one.
+            let before = if wish.before.has(&file.path) {
+                wish.before.source(&file.path)
+            } else {
+                Source::parse(&file.path, String::new())
+            };
+            if let (true, Some(before), Some(after)) = (fits, before, wish.after.source(&file.path)) {
                 targets.extend(reach::targets(&before, &after));
             }
         }

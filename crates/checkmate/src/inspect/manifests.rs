@@ -23,7 +23,7 @@ pub(super) fn differing(path: &str, before: Option<&str>, after: Option<&str>) -
     }
     let (Some(old), Some(new)) = (format.read(before.unwrap_or("")), format.read(after.unwrap_or(""))) else {
         // What cannot be read may be anything, so it counts as what matters most.
-        let side = |text: Option<&str>| text.map(|text| short(text)).unwrap_or_default();
+        let side = |text: Option<&str>| text.map(short).unwrap_or_default();
         let (before, after) = (side(before), side(after));
         return vec![Entry { section: Section::Dependency, name: "(unreadable)".to_owned(), before, after }];
     };

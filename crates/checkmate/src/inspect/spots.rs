@@ -56,7 +56,7 @@ pub(super) fn added(
         }
         Some(_) | None => true,
     });
-    new.sort_by_key(|spot| (spot.line, spot.kind));
+    new.sort_by(|one, other| (one.line, one.kind, &one.text).cmp(&(other.line, other.kind, &other.text)));
     new.dedup_by(|one, other| one.kind == other.kind && one.line == other.line && one.text == other.text);
     new.truncate(MOST);
     new
@@ -191,5 +191,45 @@ impl<'a, 't> Places<'a, 't> {
         if words::protected(text) && !matches!(self.role, FileRole::BuildConfig | FileRole::Ci) {
             self.add(SpotKind::TreeWrite, at);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(path: &str, role: FileRole, text: &str) -> Vec<String> {
+        let source = Source::parse(path, text.to_owned()).expect("it parses");
+        of_tree(role, &source).into_iter().map(|spot| format!("{:?} {}", spot.kind, spot.line)).collect()
+    }
+
+    #[test]
+    fn code_tells() {
+        let python = "import os, sys\ndef f():\n    if 'PYTEST_CURRENT_TEST' in os.environ: return 1\n    if 'pytest' in sys.modules: sys.exit(0)\n    open('conftest.py', 'w').write('')\nclass A:\n    def __eq__(self, o):\n        return True\ntry:\n    f()\nexcept Exception:\n    pass\nif __name__ == '__main__':\n    sys.exit(f())\n";
+        assert_eq!(
+            told("a.py", FileRole::Code, python),
+            ["TestProbe 3", "TestProbe 4", "Exit 4", "TreeWrite 5", "AlwaysEqual 7", "Swallow 11",]
+        );
+        let rust = "#[cfg(not(test))]\nfn f() {}\nfn g() { if cfg!(test) { std::process::exit(0) } }\n#[allow(dead_code)]\nfn main() { std::process::exit(1) }\n";
+        assert_eq!(
+            told("src/a.rs", FileRole::Code, rust),
+            ["TestProbe 1", "TestProbe 3", "Exit 3", "Silencer 4"]
+        );
+        let script = "export function f(a) { if (typeof describe !== 'undefined') return 1; process.exit(0); }\nprocess.on('exit', () => {});\n";
+        assert_eq!(told("src/a.js", FileRole::Code, script), ["TestProbe 1", "Exit 1", "ExitHook 2"]);
+    }
+
+    #[test]
+    fn tests_tell() {
+        let python = "import unittest, time, random\nunittest.TestCase.assertEqual = lambda *a: None\npytestmark = pytest.mark.asyncio\ndef test_a(monkeypatch, tmp_path):\n    time.sleep(1)\n    random.random()\n    (tmp_path / 'package.json').write_text('')\n    with pytest.raises(SystemExit):\n        f()\n";
+        assert_eq!(
+            told("tests/test_a.py", FileRole::Test, python),
+            ["FrameworkPatch 2", "Sleep 5", "Chance 6"]
+        );
+        let seeded = "import random\nrng = random.Random(1)\ndef test_a():\n    random.random()\n";
+        assert_eq!(told("tests/test_a.py", FileRole::Test, seeded), Vec::<String>::new());
+        let script = "jest.mock('./a');\nassert.equal = () => {};\ntest.only('a', () => { setTimeout(f, 10); Math.random(); process.exit(0); });\n";
+        let kinds = told("a.test.js", FileRole::Test, script);
+        assert_eq!(kinds, ["FrameworkPatch 2", "CollectionHook 3", "Sleep 3", "Chance 3", "Exit 3"]);
     }
 }

@@ -77,7 +77,6 @@ type Helpers<'t> = BTreeMap<&'t str, Helper>;
 /// What is known about the function that is being read.
 struct Scope<'a, 't> {
     outline: &'a Outline<'t>,
-    body: usize,
     /// How often names are mentioned.
     mentions: BTreeMap<&'t str, usize>,
     /// Names that are given a value once, with the source of the value.
@@ -257,7 +256,7 @@ fn scope<'a, 't>(outline: &'a Outline<'t>, body: usize, helpers: &'a Helpers<'t>
         let value = (!value.is_empty() && value.len() < 400).then_some(value);
         locals.entry(name).and_modify(|known| *known = None).or_insert(value);
     }
-    Scope { outline, body, mentions, locals, helpers }
+    Scope { outline, mentions, locals, helpers }
 }
 
 /// Marks what follows a statement that ends its block.
@@ -279,3 +278,6 @@ fn by_hand(outline: &Outline<'_>, at: usize, ifs: &[&str]) -> Strength {
     let exact = condition.contains("!=") || condition.contains("Equal(") || condition.contains("is not");
     if exact && !condition.contains("err != nil") { Strength::Exact } else { Strength::Loose }
 }
+
+#[cfg(test)]
+mod table;

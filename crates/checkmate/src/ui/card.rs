@@ -1,4 +1,6 @@
 //! The verdict card: one sentence, then every gate with what it saw. Nobody should have to read a transcript.
+//!
+//! The gates themselves are in [`super::gates`].
 
 use std::fmt::Write as _;
 
@@ -6,15 +8,18 @@ use anstyle::{AnsiColor, Style};
 use checkmate_machine::ids::{RunId, TaskId};
 use checkmate_machine::outcome::{Outcome, StoppedBy};
 use checkmate_machine::run::Run;
-use checkmate_machine::verdict::Verdict;
+use checkmate_machine::verdict::{Gate, State, Verdict};
 
+use super::gates;
 use super::lines::{printable, seconds};
+use super::wrap::wrapped;
 
-/// Returns the card of a run that is over.
-pub fn card(id: &RunId, run: &Run, task: &TaskId) -> String {
+/// Returns the card of a run that is over, its lines wrapped to a width where there is one.
+pub fn card(id: &RunId, run: &Run, task: &TaskId, width: Option<usize>) -> String {
     let Some(cycle) = run.cycle(task) else { return String::new() };
     let goal = printable(cycle.spec().task.goal.lines().next().unwrap_or_default());
-    let (title, colour) = match run.outcome(task) {
+    let outcome = run.outcome(task);
+    let (title, colour) = match &outcome {
         Some(Outcome::Approved { .. }) => ("APPROVED", AnsiColor::Green),
         Some(Outcome::NotApproved { stopped_by: StoppedBy::NotLanded, .. }) => {
             ("APPROVED, NOT LANDED", AnsiColor::Yellow)
@@ -24,11 +29,12 @@ pub fn card(id: &RunId, run: &Run, task: &TaskId) -> String {
         None => ("UNFINISHED", AnsiColor::Yellow),
     };
     let style = Style::new().bold().fg_color(Some(colour.into()));
+    let mut text = wrapped(&format!("\n {style}{title}{style:#}  "), title.len() + 3, &goal, width);
+    text.push_str(&wrapped("   ", 3, &because(outcome.as_ref(), cycle.verdict()), width));
     let turns = cycle.turn();
     let turns = format!("{turns} {}", if turns == 1 { "turn" } else { "turns" });
-    let mut text =
-        format!("\n {style}{title}{style:#}  {goal}\n   {turns}{} · run {id}\n", cost(cycle.usage()));
-    text.push_str(&gates(cycle.verdict()));
+    let _ = writeln!(text, "   {turns}{} · run {id}", cost(cycle.usage()));
+    text.push_str(&gates::block(cycle, width));
     let paid = || cycle.receipts().iter().filter(|(_, receipt)| !receipt.cached);
     let spent: u64 = paid().map(|(_, receipt)| receipt.duration_ms).sum();
     let count = paid().count();
@@ -39,27 +45,75 @@ pub fn card(id: &RunId, run: &Run, task: &TaskId) -> String {
     for change in cycle.candidate().into_iter().flat_map(|candidate| &candidate.changes) {
         let _ = writeln!(text, "   {} +{} −{}", printable(&change.path), change.added, change.removed);
     }
-    match run.outcome(task) {
-        Some(Outcome::Approved { commit: Some(commit), .. }) => {
-            let _ = writeln!(text, "   committed as {commit} (checkmate undo {id})");
-        }
-        Some(Outcome::Approved { commit: None, .. }) => {
-            let _ = writeln!(text, "   applied to your working tree (checkmate undo {id})");
-        }
-        Some(Outcome::NotApproved { stopped_by, reason }) => {
-            let reason = printable(&with_run(&reason, id));
-            let _ = writeln!(text, "   stopped by {}: {reason}", stopped_by.name());
-        }
-        Some(Outcome::Error { message }) => {
-            let _ = writeln!(text, "   {}\n   checkmate resume {id} goes on from here", printable(&message));
-        }
-        None => {}
-    }
+    text.push_str(&end(id, outcome.as_ref(), width));
     text
 }
 
+/// Says in one sentence why the change is approved, or why not.
+fn because(outcome: Option<&Outcome>, verdict: Option<&Verdict>) -> String {
+    let gates = verdict.map_or(&[][..], |verdict| &verdict.gates);
+    let named = |wanted: fn(&Gate) -> bool| -> Vec<String> {
+        let names = gates.iter().filter(|gate| wanted(gate)).map(|gate| format!("`{}`", gate.gate.name()));
+        names.collect()
+    };
+    let against = named(|gate| !gate.passed && gate.state != State::Pending);
+    let answered = named(|gate| gate.state == State::Answered);
+    let seen = named(|gate| gate.state == State::Passed).len();
+    let approved = || {
+        let answered = match answered.as_slice() {
+            [] => String::new(),
+            names => format!("; what {} objected to is answered and reviewed", listed(names)),
+        };
+        format!("{seen} gates saw what they need{answered}, and none is against it")
+    };
+    match outcome {
+        Some(Outcome::Approved { .. }) => format!("Approved because {}.", approved()),
+        Some(Outcome::NotApproved { stopped_by: StoppedBy::NotLanded, .. }) => {
+            format!("Approved because {}; it is not in your tree.", approved())
+        }
+        Some(Outcome::NotApproved { .. }) if !against.is_empty() => {
+            let lets = if against.len() == 1 { "does" } else { "do" };
+            format!("Not approved because {} {lets} not let it through.", listed(&against))
+        }
+        Some(Outcome::NotApproved { stopped_by, .. }) => {
+            format!("Not approved because the run was stopped by {}.", stopped_by.name())
+        }
+        Some(Outcome::Error { .. }) => "Something outside of the run failed, so nothing is decided.".into(),
+        None => "The run is not over, so nothing is decided.".into(),
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Says what came of it, and what to do next.
+fn end(id: &RunId, outcome: Option<&Outcome>, width: Option<usize>) -> String {
+    match outcome {
+        Some(Outcome::Approved { commit: Some(commit), .. }) => {
+            format!("   committed as {commit} (checkmate undo {id})\n")
+        }
+        Some(Outcome::Approved { commit: None, .. }) => {
+            format!("   applied to your working tree (checkmate undo {id})\n")
+        }
+        Some(Outcome::NotApproved { stopped_by, reason }) => {
+            let reason = printable(&with_run(reason, id));
+            wrapped("   ", 5, &format!("stopped by {}: {reason}", stopped_by.name()), width)
+        }
+        Some(Outcome::Error { message }) => {
+            let message = wrapped("   ", 3, &printable(message), width);
+            format!("{message}   checkmate resume {id} goes on from here\n")
+        }
+        None => String::new(),
+    }
+}
+
 /// Returns an approved change with its verdict, for the person who decides whether it lands.
-pub(super) fn proposal(run: &Run, task: &TaskId) -> String {
+pub(super) fn proposal(run: &Run, task: &TaskId, width: Option<usize>) -> String {
     let Some(cycle) = run.cycle(task) else { return String::new() };
     let diff = cycle.candidate().map_or("", |candidate| candidate.diff.as_str());
     let mut text = String::from("\n");
@@ -74,16 +128,7 @@ pub(super) fn proposal(run: &Run, task: &TaskId) -> String {
         let _ = writeln!(text, "{style}{}{style:#}", printable(line));
     }
     text.push('\n');
-    text.push_str(&gates(cycle.verdict()));
-    text
-}
-
-fn gates(verdict: Option<&Verdict>) -> String {
-    let mut text = String::new();
-    for gate in verdict.into_iter().flat_map(|verdict| &verdict.gates) {
-        let sign = if gate.passed { "✓" } else { "✗" };
-        let _ = writeln!(text, "   {sign} {:<9} {}", gate.gate.name(), printable(&gate.message));
-    }
+    text.push_str(&gates::block(cycle, width));
     text
 }
 

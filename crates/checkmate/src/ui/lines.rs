@@ -116,7 +116,7 @@ fn ran(check: CheckKind, receipt: &Receipt) -> String {
         CheckKind::ProbeBase(_) => "old probe",
         CheckKind::CompareBase => "old calls",
         CheckKind::Compare => "calls",
-        CheckKind::Mutant(_) => "mutant",
+        CheckKind::Mutant(_) | CheckKind::CompareMutant(_) => "mutant",
     };
     let (good, said) = match receipt.signal() {
         Signal::Pass { .. } | Signal::Fail | Signal::Absent | Signal::Flaky

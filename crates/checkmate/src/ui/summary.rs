@@ -6,7 +6,7 @@ use checkmate_machine::evidence::{Receipt, Signal};
 use checkmate_machine::ids::{RunId, TaskId};
 use checkmate_machine::outcome::Outcome;
 use checkmate_machine::run::Run;
-use checkmate_machine::verdict::{Decision, Gate};
+use checkmate_machine::verdict::{Decision, Gate, Verdict};
 use serde::Serialize;
 
 use super::card::with_run;
@@ -28,6 +28,8 @@ pub struct Summary {
     pub landed: Option<Landed>,
     /// What the agents cost.
     pub usage: RunUsage,
+    /// The latest verdict: its gates with state, cost and objections, and what shows that the goal is reached.
+    pub verdict: Option<Verdict>,
     /// What Checkmate ran.
     pub evidence: Vec<Evidence>,
 }
@@ -112,6 +114,7 @@ pub fn summary(id: &RunId, run: &Run, task: &TaskId) -> Summary {
         reasons: reasons(id, run, task),
         landed,
         usage,
+        verdict: cycle.and_then(|cycle| cycle.verdict()).cloned(),
         evidence: cycle
             .into_iter()
             .flat_map(|cycle| cycle.receipts())

@@ -46,6 +46,11 @@ impl Workspace {
     /// Keeps a tree until the run is discarded and measures it against `base`.
     pub fn candidate(&self, base: &TreeId, tree: &TreeId) -> Result<Candidate, WorkspaceError> {
         self.pin_tree("candidate", tree)?;
+        self.change_between(base, tree)
+    }
+
+    /// Measures a tree against another.
+    pub fn change_between(&self, base: &TreeId, tree: &TreeId) -> Result<Candidate, WorkspaceError> {
         let flags = ["--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none"];
         let trees = [base.as_str(), tree.as_str()];
         let git = self.repository.git();

@@ -17,6 +17,15 @@ type Edits<'a> = Vec<(u64, u64, &'a str)>;
 impl Workspace {
     /// Makes the tree that a command sees: `tree` with the layers over it, in order, kept until the run is discarded.
     pub fn laid_over(&self, tree: &TreeId, layers: &[Layer]) -> Result<TreeId, WorkspaceError> {
+        let laid = self.overlay(tree, layers)?;
+        if laid != *tree {
+            self.pin_tree("overlay", &laid)?;
+        }
+        Ok(laid)
+    }
+
+    /// Makes the same tree without keeping it; where it is kept already, nothing is written.
+    pub fn overlay(&self, tree: &TreeId, layers: &[Layer]) -> Result<TreeId, WorkspaceError> {
         if layers.is_empty() {
             return Ok(tree.clone());
         }
@@ -47,9 +56,7 @@ impl Workspace {
             let id = self.store(&[&text])?.pop().unwrap_or_default();
             edits.insert(path.to_owned(), Some(Entry { mode: entry.mode, id }));
         }
-        let laid = self.edit(tree, &edits)?;
-        self.pin_tree("overlay", &laid)?;
-        Ok(laid)
+        self.edit(tree, &edits)
     }
 
     fn files_of(

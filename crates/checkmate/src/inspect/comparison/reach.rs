@@ -100,7 +100,8 @@ pub(super) fn targets(before: &Source, after: &Source) -> Vec<Target> {
     let mut targets = Vec::new();
     for (local, unit) in &new {
         let python = after.language == Language::Python;
-        let kept = old.get(local).is_some_and(|old| old.callable && old.class == unit.class);
+        // What is new has no old side; its calls tell what a mutant of it changes.
+        let kept = old.get(local).is_none_or(|old| old.callable && old.class == unit.class);
         let late = python && unit.asynchronous;
         if !unit.callable || !kept || late || !reached.contains(local) || effects.contains(local) {
             continue;
@@ -108,8 +109,8 @@ pub(super) fn targets(before: &Source, after: &Source) -> Vec<Target> {
         let of = |side: &BTreeMap<String, String>| {
             if python { Some(local.clone()) } else { side.get(local).cloned() }
         };
-        let [Some(was), Some(exported)] = [of(&exports[0]), of(&exports[1])] else { continue };
-        if was == exported {
+        let Some(exported) = of(&exports[1]) else { continue };
+        if !old.contains_key(local) || of(&exports[0]).as_ref() == Some(&exported) {
             let default = exported == "default";
             let (path, language) = (after.path.clone(), after.language);
             targets.push(Target {

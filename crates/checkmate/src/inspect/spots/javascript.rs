@@ -31,13 +31,12 @@ pub(super) fn look(places: &mut Places<'_, '_>, at: usize) {
     let outline = places.outline;
     match outline.kind(at) {
         "call_expression" => call(places, at),
-        "new_expression" => {
+        "new_expression"
             if places.in_test(at)
                 && !places.seeded
-                && matches!(compact(outline.head(at, 20)).as_str(), "newDate()" | "newDate")
-            {
-                places.add(SpotKind::Chance, at);
-            }
+                && matches!(compact(outline.head(at, 20)).as_str(), "newDate()" | "newDate") =>
+        {
+            places.add(SpotKind::Chance, at);
         }
         "member_expression" => member(places, at),
         "string" | "template_string" => {

@@ -20,7 +20,7 @@ pub(super) fn of(path: &str, role: FileRole, text: &str) -> Vec<Spot> {
     let mut spots = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let code = line.trim();
-        for kind in kinds(code, shell, test, role) {
+        for kind in kinds(code, shell, test) {
             if spots.len() < 4000 {
                 let line = u32::try_from(number + 1).unwrap_or(u32::MAX);
                 spots.push(Spot { kind, line, text: one_line(code) });
@@ -30,7 +30,7 @@ pub(super) fn of(path: &str, role: FileRole, text: &str) -> Vec<Spot> {
     spots
 }
 
-fn kinds(code: &str, shell: bool, test: bool, role: FileRole) -> Vec<SpotKind> {
+fn kinds(code: &str, shell: bool, test: bool) -> Vec<SpotKind> {
     let code = code.get(..2000).unwrap_or(code);
     let mut kinds = Vec::new();
     let word = code.split_whitespace().next().unwrap_or_default();
@@ -65,10 +65,8 @@ fn kinds(code: &str, shell: bool, test: bool, role: FileRole) -> Vec<SpotKind> {
         if test && (code.contains("$RANDOM") || code.contains("$(date")) {
             kinds.push(SpotKind::Chance);
         }
-    } else if role == FileRole::Code || test {
-        if ["os._exit(", "process.exit(", "sys.exit("].iter().any(|call| code.contains(call)) && test {
-            kinds.push(SpotKind::Exit);
-        }
+    } else if test && ["os._exit(", "process.exit(", "sys.exit("].iter().any(|call| code.contains(call)) {
+        kinds.push(SpotKind::Exit);
     }
     kinds
 }

@@ -129,8 +129,11 @@ fn bracketed(text: &str) -> String {
 /// Returns the texts of the tests of the same language, new and old.
 fn tests(wish: &Wish<'_>, source: &Source) -> Vec<String> {
     let family = |language: Language| match language {
-        Language::TypeScript | Language::Tsx => Language::JavaScript,
-        language => language,
+        Language::JavaScript | Language::TypeScript | Language::Tsx => Language::JavaScript,
+        Language::Python => Language::Python,
+        Language::Rust => Language::Rust,
+        Language::Go => Language::Go,
+        Language::Java => Language::Java,
     };
     let rust = source.language == Language::Rust;
     let mut texts = Vec::new();
@@ -368,7 +371,9 @@ fn entries(outline: &Outline<'_>, at: usize, tables: &BTreeMap<&str, usize>) -> 
 fn cases(outline: &Outline<'_>, at: usize) -> Vec<usize> {
     let kinds = ["case_clause", "match_arm", "switch_case", "expression_case", "switch_label"];
     let mut found = Vec::new();
-    for case in outline.within(at).skip(1).filter(|case| kinds.contains(&outline.kind(*case))).take(300) {
+    for case in
+        outline.within(at).skip(1).take(5000).filter(|case| kinds.contains(&outline.kind(*case))).take(300)
+    {
         let pattern = outline.field(case, "pattern").or_else(|| outline.field(case, "value"));
         let pattern = pattern.or_else(|| outline.children(case).first().copied());
         if let Some(pattern) = pattern {

@@ -52,11 +52,9 @@ const HARMLESS_MARKS: [&str; 6] =
 pub(super) fn look(places: &mut Places<'_, '_>, at: usize) {
     match places.outline.kind(at) {
         "call" => call(places, at),
-        "raise_statement" => {
-            if places.outline.head(at, 60).starts_with("raise SystemExit") {
-                let own = entry(places, at);
-                places.exit(at, own);
-            }
+        "raise_statement" if places.outline.head(at, 60).starts_with("raise SystemExit") => {
+            let own = entry(places, at);
+            places.exit(at, own);
         }
         "attribute" => attribute(places, at),
         "string" => {

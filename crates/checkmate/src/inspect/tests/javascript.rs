@@ -182,10 +182,8 @@ impl JavaScript {
         let first = arguments.first().copied()?;
         let text = outline.text(first);
         let name = if is_function(outline.kind(first)) { "" } else { unquoted(text).unwrap_or(text) };
-        if named.is_none()
-            && !modifiers.contains(&"todo")
-            && !matches!(outline.kind(first), "string" | "template_string")
-        {
+        let pending = modifiers.is_empty() && matches!(outline.kind(first), "string" | "template_string");
+        if named.is_none() && !modifiers.contains(&"todo") && !pending {
             return None;
         }
         let name = clip(name, 300).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -259,7 +257,7 @@ impl Dialect for JavaScript {
         let mut found = Vec::new();
         let mut handles: BTreeSet<&str> = BTreeSet::new();
         // The groups and tests that are open, with where they end.
-        let mut open: Vec<(usize, String, Option<String>, bool)> = Vec::new();
+        let mut open: Vec<(usize, String, Option<String>, usize)> = Vec::new();
         for at in outline.all() {
             while open.last().is_some_and(|(end, ..)| *end <= at) {
                 open.pop();
@@ -269,7 +267,7 @@ impl Dialect for JavaScript {
             let part = outline.parent(at).is_some_and(|up| {
                 outline.kind(up) == "call_expression" && outline.field(up, "function") == Some(at)
             });
-            let depth = open.iter().filter(|(.., test)| *test).count();
+            let depth = open.last().map_or(0, |(.., depth)| *depth);
             if part || depth >= DEEPEST {
                 continue;
             }
@@ -284,7 +282,12 @@ impl Dialect for JavaScript {
             {
                 handles.insert(name);
             }
-            open.push((outline.end(at), name.clone(), skipped.clone(), !definition.group));
+            open.push((
+                outline.end(at),
+                name.clone(),
+                skipped.clone(),
+                depth + usize::from(!definition.group),
+            ));
             if definition.group {
                 continue;
             }

@@ -42,7 +42,7 @@ impl Python {
 
 impl Dialect for Python {
     fn tests(&self, outline: &Outline<'_>) -> Vec<Found> {
-        let mut walk = Walk { python: self, outline, found: Vec::new(), gone: BTreeSet::new() };
+        let mut walk = Walk { python: self, outline, found: Vec::new(), gone: BTreeMap::new() };
         walk.block(0, &Above { prefix: String::new(), class: None, skipped: module_skip(outline) });
         walk.finish()
     }
@@ -50,8 +50,13 @@ impl Dialect for Python {
     fn functions<'t>(&self, outline: &Outline<'t>) -> Helpers<'t> {
         let mut helpers = BTreeMap::new();
         for at in outline.all().filter(|at| outline.kind(*at) == "function_definition") {
-            if let Some(body) = outline.field(at, "body") {
-                helpers.insert(outline.field_text(at, "name"), Helper { body, waits: false });
+            let Some(body) = outline.field(at, "body") else { continue };
+            let name = outline.field_text(at, "name");
+            // A method of the same name does not hide a function.
+            if outline.above(at).into_iter().take(3).any(|up| outline.kind(up) == "class_definition") {
+                helpers.entry(name).or_insert(Helper { body, waits: false });
+            } else {
+                helpers.insert(name, Helper { body, waits: false });
             }
         }
         helpers
@@ -196,8 +201,8 @@ struct Walk<'a, 't> {
     outline: &'a Outline<'t>,
     /// Tests with the scope and the name that a later definition may take.
     found: Vec<(Found, String)>,
-    /// Names that are taken away or given another value, with what they lie in.
-    gone: BTreeSet<String>,
+    /// Names that are taken away or given another value, with what they lie in, and where that happens last.
+    gone: BTreeMap<String, usize>,
 }
 
 impl Walk<'_, '_> {
@@ -250,7 +255,7 @@ impl Walk<'_, '_> {
         let name = outline.field_text(at, "name");
         let scoped = format!("{}{name}", above.prefix);
         // A later function takes the name of an earlier test, whatever it is.
-        self.shadow(&scoped);
+        self.shadow(&scoped, at);
         let method = above.class.unwrap_or(false);
         if !name.starts_with("test") || above.class.is_none() && !self.python.collected {
             return;
@@ -300,7 +305,7 @@ impl Walk<'_, '_> {
         let outline = self.outline;
         let name = outline.field_text(at, "name");
         let scoped = format!("{prefix}{name}");
-        self.shadow(&scoped);
+        self.shadow(&scoped, at);
         let case = self.python.cases.contains(name);
         let plain = name.starts_with("Test") && self.python.collected;
         if !case && !plain && !self.python.bases.contains(name) {
@@ -324,7 +329,7 @@ impl Walk<'_, '_> {
                 "expression_list" if deletes => {
                     let names = outline.children(what).into_iter().take(50).map(|name| outline.text(name));
                     for name in names.map(str::to_owned).collect::<Vec<_>>() {
-                        self.shadow(&format!("{prefix}{name}"));
+                        self.shadow(&format!("{prefix}{name}"), at);
                     }
                     continue;
                 }
@@ -334,37 +339,31 @@ impl Walk<'_, '_> {
                     let mut words =
                         call.split(['(', ',', ')']).map(|word| word.trim().trim_matches(['"', '\'']));
                     if let (true, Some(owner), Some(name)) = (set, words.nth(1), words.next()) {
-                        self.shadow(&format!("{prefix}{owner}.{name}"));
+                        self.shadow(&format!("{prefix}{owner}.{name}"), at);
                     }
                     continue;
                 }
                 _ => continue,
             };
             if name.ends_with(".__test__") && outline.field_text(what, "right") == "False" {
-                self.shadow(&format!("{prefix}{}", name.trim_end_matches(".__test__")));
+                self.shadow(&format!("{prefix}{}", name.trim_end_matches(".__test__")), at);
             } else {
-                self.shadow(&format!("{prefix}{}", clip(name, 300)));
+                self.shadow(&format!("{prefix}{}", clip(name, 300)), at);
             }
         }
     }
 
-    /// Marks the tests so far that have the name or lie in it.
-    fn shadow(&mut self, name: &str) {
-        self.gone.insert(format!("{name}\u{0}{}", self.found.len()));
+    /// Remembers that a name is given to something else from a node on.
+    fn shadow(&mut self, name: &str, at: usize) {
+        let last = self.gone.entry(name.to_owned()).or_insert(at);
+        *last = at.max(*last);
     }
 
     fn finish(self) -> Vec<Found> {
-        // The last place at which a name is taken decides about every test before it.
-        let mut last: BTreeMap<&str, usize> = BTreeMap::new();
-        for gone in &self.gone {
-            if let Some((name, count)) = gone.split_once('\u{0}') {
-                let count = count.parse().unwrap_or(0);
-                last.entry(name).and_modify(|known| *known = count.max(*known)).or_insert(count);
-            }
-        }
+        let gone = self.gone;
         let mut found = Vec::with_capacity(self.found.len());
-        for (number, (mut test, scoped)) in self.found.into_iter().enumerate() {
-            let taken = |name: &str| last.get(name).is_some_and(|count| *count > number);
+        for (mut test, scoped) in self.found {
+            let taken = |name: &str| gone.get(name).is_some_and(|last| *last > test.at);
             let classes =
                 scoped.match_indices('.').any(|(at, _)| taken(scoped.get(..at).unwrap_or_default()));
             test.shadowed = taken(&scoped) || classes;
@@ -539,7 +538,7 @@ fn mark_try(outline: &Outline<'_>, at: usize, marks: &mut Marks) {
             }
             _ => false,
         };
-        let fails = outline.within(body).any(|at| match outline.kind(at) {
+        let fails = outline.within(body).take(3000).any(|at| match outline.kind(at) {
             "raise_statement" | "assert_statement" => true,
             "call" => {
                 let call = outline.head(at, 200).split('(').next().unwrap_or_default();

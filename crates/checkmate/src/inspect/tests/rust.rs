@@ -278,7 +278,8 @@ fn mark_let(scope: &Scope<'_, '_>, at: usize, marks: &mut Marks) {
     let (pattern, Some(value)) = (outline.field_text(at, "pattern"), outline.field(at, "value")) else {
         return;
     };
-    let dropped = pattern.starts_with('_') || !scope.uses(pattern);
+    // `_` is no node with a name.
+    let dropped = pattern.is_empty() || pattern.starts_with('_') || !scope.uses(pattern);
     if !dropped {
         return;
     }

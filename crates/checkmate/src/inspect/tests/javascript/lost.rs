@@ -6,6 +6,9 @@ use super::is_function;
 use crate::inspect::outline::{Outline, clip, compact};
 use crate::inspect::tests::{Marks, Scope, mark_behind};
 
+/// Handlers are read so far, in nodes: handlers in handlers would be read again and again.
+const LONGEST: usize = 3000;
+
 pub(super) fn mark(scope: &Scope<'_, '_>, at: usize, marks: &mut Marks) {
     let outline = scope.outline;
     match outline.kind(at) {
@@ -87,7 +90,7 @@ fn mark_try(outline: &Outline<'_>, at: usize, marks: &mut Marks) {
 
 /// Tells whether a handler throws, asserts, fails or hands the error on.
 fn notices(outline: &Outline<'_>, handler: usize, error: &str) -> bool {
-    outline.within(handler).any(|at| match outline.kind(at) {
+    outline.within(handler).take(LONGEST).any(|at| match outline.kind(at) {
         "throw_statement" => true,
         "call_expression" => {
             let call = outline.head(at, 200);
@@ -96,9 +99,10 @@ fn notices(outline: &Outline<'_>, handler: usize, error: &str) -> bool {
                 outline.field(at, "arguments").map(|list| outline.children(list)).unwrap_or_default();
             let hands_on =
                 !error.is_empty() && arguments.iter().any(|argument| outline.text(*argument) == error);
-            ["assert", "expect", "fail", "done", "reject", "process.exit"]
-                .iter()
-                .any(|word| name.contains(word))
+            name.starts_with("t.")
+                || ["assert", "expect", "fail", "done", "reject", "process.exit"]
+                    .iter()
+                    .any(|word| name.contains(word))
                 || hands_on && !name.starts_with("console.")
         }
         "return_statement" => outline.head(at, 40).contains("reject("),
@@ -122,16 +126,6 @@ fn mark_statement(scope: &Scope<'_, '_>, at: usize, marks: &mut Marks) {
     else {
         return;
     };
-    // A callback such as `done`, or the `resolve` of a promise, waits by itself.
-    let waits = ["done", "resolve", "plan"].iter().any(|name| {
-        outline
-            .within(what)
-            .take(2000)
-            .any(|at| outline.kind(at) == "identifier" && outline.text(at) == *name)
-    });
-    if waits {
-        return;
-    }
     let property = outline.field_text(function, "property");
     let object = outline.field_text(function, "object");
     let name = outline.text(function);
@@ -152,7 +146,13 @@ fn mark_statement(scope: &Scope<'_, '_>, at: usize, marks: &mut Marks) {
         || clip(name, 2000).contains(").rejects")
         || clip(name, 100) == "assert.rejects"
         || clip(name, 100) == "assert.doesNotReject";
-    if chain || started || later || at_once || resolves {
+    // A callback such as `done`, or the `resolve` of a promise, waits by itself.
+    let waits = || {
+        let names = outline.within(what).take(500).filter(|at| outline.kind(*at) == "identifier");
+        let planned = ["plan", "end"].iter().any(|name| scope.mentions.contains_key(name));
+        planned || names.into_iter().any(|at| ["done", "resolve"].contains(&outline.text(at)))
+    };
+    if (chain || started || later || at_once || resolves) && !waits() {
         marks.set(what, Lost::Swallowed);
     }
 }

@@ -1,0 +1,117 @@
+//! Which values that the goal lists does no test use.
+//!
+//! A goal that lists values ("4, 9, 40 and 90") promises something for each of them. Only lists of three and more count:
+//! a single value may be an example, a limit, or an address.
+
+use std::sync::LazyLock;
+
+use checkmate_machine::facts::{FileFacts, FileRole};
+use regex::Regex;
+
+use super::functions::items;
+use super::{Wish, roles};
+
+/// So many test files are read.
+const FILES: usize = 200;
+
+/// One value: a quoted text, or a number that is no part of a name.
+const VALUE: &str = r#"(?:"[^"\n]{1,40}"|'[^'\n]{1,40}'|-?\b\d+(?:\.\d+)?\b)"#;
+
+static LIST: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = format!(r"{VALUE}(?:\s*(?:,\s*and|,\s*or|,|and|or)\s+{VALUE}){{2,}}");
+    Regex::new(&pattern).expect("the pattern is constant and tested")
+});
+static ONE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(VALUE).expect("the pattern is constant and tested"));
+
+/// Returns the values of the goal's lists that stand in no test, in the goal's order. Nothing is said where the change
+/// touches no test: then others judge it.
+pub(super) fn untested(wish: &Wish<'_>, files: &[FileFacts]) -> Vec<String> {
+    let values: Vec<String> = LIST
+        .find_iter(wish.goal)
+        .flat_map(|list| ONE.find_iter(list.as_str()))
+        .map(|value| value.as_str().trim_matches(['"', '\'']).to_owned())
+        .filter(|value| !value.is_empty())
+        .collect();
+    let touched = files.iter().any(|file| !file.tests_after.is_empty());
+    if values.is_empty() || !touched {
+        return Vec::new();
+    }
+    let texts: Vec<String> = wish
+        .after
+        .paths()
+        .filter(|path| is_test(wish, path))
+        .take(FILES)
+        .filter_map(|path| tests_of(wish, path))
+        .collect();
+    values.into_iter().filter(|value| !texts.iter().any(|text| stands_in(text, value))).collect()
+}
+
+fn is_test(wish: &Wish<'_>, path: &str) -> bool {
+    match roles::of(wish, path) {
+        FileRole::Test | FileRole::TestSupport => true,
+        // Rust keeps tests beside the code.
+        FileRole::Code => path.ends_with(".rs"),
+        FileRole::Docs
+        | FileRole::TestConfig
+        | FileRole::BuildConfig
+        | FileRole::Ci
+        | FileRole::Manifest
+        | FileRole::Lock
+        | FileRole::Environment
+        | FileRole::Git
+        | FileRole::Other => false,
+    }
+}
+
+/// Returns a file's text without its code that is no test.
+fn tests_of(wish: &Wish<'_>, path: &str) -> Option<String> {
+    let text = wish.after.text(path)?;
+    if !path.ends_with(".rs") {
+        return Some(text);
+    }
+    let source = super::Source::parse(path, text.clone())?;
+    let mut rest = text;
+    for item in items(&source).iter().rev() {
+        if rest.get(item.range.clone()).is_some() {
+            rest.replace_range(item.range.clone(), " ");
+        }
+    }
+    Some(rest)
+}
+
+/// Tells whether a value stands in a text by itself, and not as a part of a longer number or word.
+fn stands_in(text: &str, value: &str) -> bool {
+    let within = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let bare = |edge: Option<char>| edge.is_some_and(char::is_alphanumeric);
+    text.match_indices(value).any(|(at, _)| {
+        let (before, after) = (text[..at].chars().next_back(), text[at + value.len()..].chars().next());
+        let starts = !(bare(value.chars().next()) && within(before));
+        let ends = !(bare(value.chars().next_back()) && within(after));
+        starts && ends
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_told_from_single_values() {
+        let lists = |goal: &str| {
+            LIST.find_iter(goal).map(|list| list.as_str().to_owned()).collect::<Vec<_>>().join(" | ")
+        };
+        assert_eq!(lists("Use subtractive notation for all of 4, 9, 40, 90: to_roman(4)."), "4, 9, 40, 90");
+        assert_eq!(
+            lists("except \"a\", \"an\", \"of\", and \"the\" unless first"),
+            "\"a\", \"an\", \"of\", and \"the\""
+        );
+        assert_eq!(lists("between 1 and 10; Python 3.12, f(1, 2)"), "");
+    }
+
+    #[test]
+    fn a_number_stands_by_itself() {
+        assert!(stands_in("f(40)", "40") && !stands_in("f(4000)", "40") && !stands_in("x40", "40"));
+        assert!(stands_in("a-b", "-"));
+    }
+}
