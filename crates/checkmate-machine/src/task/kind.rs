@@ -28,6 +28,25 @@ pub fn kind(task: &Task) -> Kind {
     }
 }
 
+/// Words of a goal that something is wrong.
+const BROKEN: [&str; 15] = [
+    "bug",
+    "bugfix",
+    "bug:",
+    "fix",
+    "fixes",
+    "fails",
+    "failing",
+    "crash",
+    "crashes",
+    "wrong",
+    "incorrect",
+    "incorrectly",
+    "broken",
+    "regression",
+    "fail",
+];
+
 /// Reads the sort off the words of a goal. The order is from what a goal says of itself to what it merely mentions.
 fn infer(goal: &str) -> Option<TaskKind> {
     let lower = goal.to_lowercase();
@@ -85,24 +104,7 @@ fn infer(goal: &str) -> Option<TaskKind> {
     {
         return Some(TaskKind::Tests);
     }
-    let broken = [
-        "bug",
-        "bugfix",
-        "bug:",
-        "fix",
-        "fixes",
-        "fails",
-        "failing",
-        "crash",
-        "crashes",
-        "wrong",
-        "incorrect",
-        "incorrectly",
-        "broken",
-        "regression",
-        "fail",
-    ];
-    if first_has(&broken) || starts(&["repair", "correct"]) {
+    if first_has(&BROKEN) || starts(&["repair", "correct"]) {
         return Some(TaskKind::Bugfix);
     }
     if starts(&["upgrade", "bump", "format", "configure", "chore", "pin", "release"]) {
