@@ -287,11 +287,20 @@ impl Cycle {
     /// Returns a failing probe that the maker disputes now and nobody has decided about.
     pub(super) fn disputed_probe(&mut self, reply: &BuilderReply) -> Option<FindingAnswer> {
         let probes = self.examiner.probes.as_mut()?;
+        // Only what failed is run again; nobody disputes what has not been seen to fail.
+        let failed: Vec<String> = probes
+            .all()
+            .filter(|(number, _)| {
+                self.exam.receipts.iter().any(|(kind, _)| *kind == CheckKind::ProbeAgain(*number))
+            })
+            .map(|(_, probe)| probe.id.clone())
+            .collect();
         let disputes = reply.answers.iter().filter(|answer| match answer.answer {
             AnswerKind::Justified | AnswerKind::Disagree => true,
             AnswerKind::Fixed => false,
         });
-        disputes.into_iter().find(|answer| probes.dispute(&answer.to, &answer.text)).cloned()
+        let mut disputes = disputes.filter(|answer| failed.contains(&answer.to));
+        disputes.find(|answer| probes.dispute(&answer.to, &answer.text)).cloned()
     }
 
     /// A disputed probe is for somebody else to decide about: the moderator where there is one, else a person.

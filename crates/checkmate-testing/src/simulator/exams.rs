@@ -104,7 +104,12 @@ impl Exams {
                         // A probe can be disputed once, and one at a time.
                         let against =
                             reply.answers.iter().filter(|answer| answer.answer != AnswerKind::Fixed);
-                        let is_probe = |id: &str| self.probes.iter().any(|probe| probe.id == id);
+                        let failed = |number| {
+                            self.ran.iter().any(|(kind, _, _)| *kind == CheckKind::ProbeAgain(number))
+                        };
+                        let is_probe = |id: &str| {
+                            (0..).zip(&self.probes).any(|(number, probe)| probe.id == id && failed(number))
+                        };
                         let mut ids = against.map(|answer| &answer.to).filter(|id| is_probe(id));
                         self.disputed = ids.find(|id| !self.disputes.contains(*id)).cloned();
                         self.disputes.extend(self.disputed.clone());

@@ -43,6 +43,7 @@ pub(super) fn inspection(
         reverted: if one_in(rng, 3) { Vec::new() } else { over(base, &code) },
         added_symbols: if rng.bool() { vec!["added".into()] } else { Vec::new() },
         mutants: if code.is_empty() { Vec::new() } else { mutants(rng, bad) },
+        untested_values: if is_bad(rng) { vec!["seven".into()] } else { Vec::new() },
         comparison: (!code.is_empty() && one_in(rng, 3)).then(|| comparison(rng)),
         notes: if is_bad(rng) { vec![hostile(rng)] } else { Vec::new() },
         files,
