@@ -121,6 +121,7 @@ mod tests {
             stdout: Output { bytes: text.len() as u64, sha256: String::new(), text },
             stderr: Output::default(),
             duration_ms: 1,
+            cached: false,
         }
     }
 

@@ -91,6 +91,8 @@ pub struct Cycle {
     reading: exam::Reading,
     /// Everything that the maker answered to findings, objections and probes.
     said: Vec<FindingAnswer>,
+    /// The objections that the checker was told of with their answers.
+    heard: BTreeSet<String>,
     /// The probe that is being decided about.
     disputed: Option<String>,
     last_tests: Option<Receipt>,
@@ -144,6 +146,7 @@ impl Cycle {
             exam: exam::Exam::default(),
             examiner: exam::Examiner::default(),
             said: Vec::new(),
+            heard: BTreeSet::new(),
             disputed: None,
             last_tests: None,
             receipts: Vec::new(),

@@ -125,6 +125,14 @@ pub struct Receipt {
     pub stderr: Output,
     /// Wall-clock time in milliseconds.
     pub duration_ms: u64,
+    /// Whether it was not run for this, because it had run on the same tree under the same conditions before.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cached: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over by reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl Receipt {

@@ -144,9 +144,11 @@ impl Gate {
     }
 
     fn of_runs(gate: GateName, passed: bool, message: String, runs: &[&Receipt]) -> Self {
+        // What was taken from an earlier run cost nothing now.
+        let paid = || runs.iter().filter(|receipt| !receipt.cached);
         let cost = Cost {
-            runs: u32::try_from(runs.len()).unwrap_or(u32::MAX),
-            ms: runs.iter().fold(0, |all, receipt| all.saturating_add(receipt.duration_ms)),
+            runs: u32::try_from(paid().count()).unwrap_or(u32::MAX),
+            ms: paid().map(|receipt| receipt.duration_ms).fold(0, u64::saturating_add),
         };
         Self { cost, ..Self::new(gate, passed, message) }
     }

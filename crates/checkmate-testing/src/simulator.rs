@@ -6,6 +6,8 @@
 
 mod agents;
 mod checks;
+mod exams;
+mod facts;
 pub mod fences;
 mod laws;
 mod noise;

@@ -27,6 +27,7 @@ fn receipt(rng: &mut Rng) -> Receipt {
         stdout: Output::default(),
         stderr: Output::default(),
         duration_ms: 1,
+        cached: false,
     }
 }
 

@@ -414,6 +414,7 @@ fn receipt(ended: Ended) -> Receipt {
         stdout: Output::default(),
         stderr: Output::default(),
         duration_ms: 1,
+        cached: false,
     }
 }
 

@@ -3,6 +3,7 @@
 //! Everything outstanding is performed at once. An answer is on disk before the machine sees it, so a crash costs at
 //! most what was in flight; when the run is opened again, the machine asks for exactly that.
 
+mod baselines;
 mod perform;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,7 @@ use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use tokio::sync::mpsc;
 
+use self::baselines::Baselines;
 use self::perform::{Performed, Performer};
 use crate::error::CommandError;
 use crate::human::Human;
@@ -64,9 +66,20 @@ pub async fn drive(
     watcher: &mut Watcher,
 ) -> Result<Drove, CommandError> {
     let cancel = Cancel::default();
-    let Session { id: _, folder, mut run, mut journal, workspace, agents, shell, redactor, left_alone: _ } =
-        session;
-    let performer = Performer::new(workspace, agents, shell, human, folder, cancel.clone());
+    let Session {
+        id: _,
+        folder,
+        baselines,
+        mut run,
+        mut journal,
+        workspace,
+        agents,
+        shell,
+        redactor,
+        left_alone: _,
+    } = session;
+    let baselines = Baselines::new(baselines, redactor.clone());
+    let performer = Performer::new(workspace, agents, shell, human, &folder, baselines, cancel.clone());
     let task = run.tasks().first().cloned().unwrap_or_else(|| TaskId::new(crate::session::TASK));
     for command in commands {
         let event = Event::Command { task: task.clone(), command };

@@ -107,6 +107,29 @@ pub fn secret_values() -> Vec<String> {
     environment::secret_values()
 }
 
+/// Describes what a command depends on besides the files it sees: its program, and the environment as far as it is the
+/// same in every run. `None` if there is no such program.
+///
+/// The text may hold anything that the command may see, so it is for comparing, not for writing down.
+pub fn conditions(command: &CommandLine, keep_env: &[String]) -> Option<String> {
+    // Paths that are made for each run have the same names here.
+    let [tree, room, temporary] = ["/tree", "/room", "/temporary"].map(Path::new);
+    let mut environment = environment::of(command, tree, room, temporary, keep_env, pytest::Plan::Text);
+    for name in environment::CHANGING {
+        environment.remove(std::ffi::OsStr::new(name));
+    }
+    let program = match command.argv.first() {
+        // A file of the tree, which the tree itself stands for.
+        Some(name) if name.contains('/') && !name.starts_with('/') => name.clone(),
+        Some(_) | None => {
+            let path = environment.get(std::ffi::OsStr::new("PATH"));
+            let file = program::resolve(&command.argv, tree, path).ok()?.canonicalize().ok()?;
+            format!("{} {:?}", file.display(), file.metadata().and_then(|metadata| metadata.modified()).ok()?)
+        }
+    };
+    Some(format!("{program}\n{environment:?}"))
+}
+
 /// Runs a command to its end, whatever that is.
 ///
 /// A command that cannot be started is a receipt too ([`Ended::NotStarted`]). When this returns, no process of the
@@ -134,6 +157,7 @@ pub fn run(invocation: &Invocation<'_>, cancel: &Cancel) -> Result<Receipt, Proc
         stdout: facts.stdout,
         stderr: facts.stderr,
         duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        cached: false,
     })
 }
 

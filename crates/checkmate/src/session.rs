@@ -49,6 +49,8 @@ pub struct Session {
     pub id: RunId,
     /// Its folder.
     pub folder: PathBuf,
+    /// Where green test runs of unchanged trees are kept for later runs.
+    pub baselines: PathBuf,
     /// The machine's state.
     pub run: Run,
     /// Its journal, locked.
@@ -129,7 +131,8 @@ impl Session {
         let workspace = Workspace::open(project.repository.clone(), id.as_str(), &folder)?;
         let left_alone = workspace.recover()?.unwrap_or_default();
         let redactor = redactor(&agents);
-        Ok(Self { id, folder, run, journal, workspace, agents, shell, redactor, left_alone })
+        let baselines = project.runs.baselines();
+        Ok(Self { id, folder, baselines, run, journal, workspace, agents, shell, redactor, left_alone })
     }
 }
 

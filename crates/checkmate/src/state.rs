@@ -7,6 +7,7 @@
 //!     script.json     the scripted agents, if it has any
 //!     scratch/        temporary folders of commands
 //!     tree/ …         the workspace's own files
+//! $XDG_STATE_HOME/checkmate/baselines/KEY.json    a green test run of an unchanged tree; KEY names what it depends on
 //! $XDG_STATE_HOME/checkmate/applies/KEY.json      a patch that `checkmate apply` is writing to the folder KEY
 //! ```
 
@@ -42,17 +43,28 @@ pub fn applies() -> Result<PathBuf, CommandError> {
 #[derive(Debug, Clone)]
 pub struct RunsFolder {
     path: PathBuf,
+    baselines: PathBuf,
 }
 
 impl RunsFolder {
     /// Finds the folder by the environment: `$XDG_STATE_HOME`, else `$HOME/.local/state`.
     pub fn of(repository_key: &str) -> Result<Self, CommandError> {
-        Ok(Self { path: state_folder()?.join("repos").join(repository_key).join("runs") })
+        let state = state_folder()?;
+        Ok(Self {
+            path: state.join("repos").join(repository_key).join("runs"),
+            baselines: state.join("baselines"),
+        })
     }
 
-    /// Keeps runs in a folder of its own.
+    /// Keeps runs in a folder of its own, and what later runs need beside it.
     pub fn at(path: PathBuf) -> Self {
-        Self { path }
+        let baselines = path.with_extension("baselines");
+        Self { path, baselines }
+    }
+
+    /// Returns the folder of kept test runs; it need not exist.
+    pub fn baselines(&self) -> PathBuf {
+        self.baselines.clone()
     }
 
     /// Returns a run's folder; it need not exist.

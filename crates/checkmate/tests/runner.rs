@@ -28,6 +28,8 @@ mod test_demo;
 #[cfg(test)]
 mod test_evidence;
 #[cfg(test)]
+mod test_gates;
+#[cfg(test)]
 mod test_history;
 #[cfg(test)]
 mod test_init;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::environment::TestEnvironment;
-use crate::script::{Script, adds, asks_for, builds, builds_with, issue, replaces};
+use crate::script::{Script, adds, approves, asks_for, builds, builds_with, issue, replaces};
 
 /// Moments that every run of the tests tries, for each kind of crash.
 const MOMENTS: u32 = 14;
@@ -49,11 +49,41 @@ fn scenario() -> Script {
         .reviewer(json!({"states_claim": true, "reason": "It calls shout with nothing."}))
 }
 
+/// Two turns with evidence, the second of which mends what a probe of the examiner shows.
+fn examined() -> Script {
+    let content =
+        ". ./src/shout.sh\n[ \"$(shout '')\" = '!' ] || { echo 'AssertionError: no mark' >&2; exit 1; }\n";
+    let probe = json!({"id": "empty", "criterion": "shout ends with a mark", "path": "zz_probe.sh",
+        "run": "sh zz_probe.sh", "content": content});
+    let first = "shout() { [ -z \"$1\" ] || echo \"$1!\"; }";
+    let old = "--- a/src/old.sh\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-old() { :; }\n";
+    let test = adds("test/shout_test.sh", &["expect shout \"$(shout hey)\" 'hey!'"]);
+    Script::new()
+        .entry(json!({"role": "examiner", "reply": "I have no idea."}))
+        .entry(json!({"role": "examiner", "reply": {"probes": [probe]}}))
+        .builder(builds(&format!("{}{test}{old}", adds("src/shout.sh", &[first]))))
+        .builder(builds(&replaces("src/shout.sh", first, "shout() { echo \"$1!\"; }")))
+        .reviewer(approves())
+}
+
+/// What is played, and in which world.
+#[derive(Clone, Copy)]
+struct Play {
+    script: fn() -> Script,
+    evidence: bool,
+}
+
+/// Everything but evidence.
+const ARGUED: Play = Play { script: scenario, evidence: false };
+/// An exam in each turn.
+const EXAMINED: Play = Play { script: examined, evidence: true };
+
 /// A repository in the middle of the user's own work.
-fn world() -> TestEnvironment {
+fn world(play: Play) -> TestEnvironment {
     let environment = TestEnvironment::new();
     environment.write("src/old.sh", "old() { :; }\n");
-    environment.config(json!({"allow_commands": ["cat *"]}));
+    let keys = json!({"allow_commands": ["cat *"], "evidence": play.evidence, "examiner": play.evidence});
+    environment.config(keys);
     environment.write("staged.txt", "staged\n");
     environment.git(&["add", "staged.txt"]);
     environment.write("staged.txt", "staged and edited\n");
@@ -63,27 +93,34 @@ fn world() -> TestEnvironment {
 
 /// How the undisturbed run ends.
 struct Undisturbed {
+    play: Play,
     before: Files,
     after: Files,
     outcome: Value,
     duration: Duration,
 }
 
-fn undisturbed() -> Undisturbed {
-    let environment = world();
+fn undisturbed(play: Play) -> Undisturbed {
+    let environment = world(play);
     let before = environment.files();
     let start = Instant::now();
-    environment.cycle(&scenario()).ended(0);
+    environment.cycle(&(play.script)()).ended(0);
     let duration = start.elapsed();
     let after = environment.files();
     assert!(after.len() > before.len());
-    Undisturbed { before, after, outcome: outcome(&environment), duration }
+    Undisturbed { play, before, after, outcome: outcome(&environment), duration }
 }
 
+/// Returns how the run ended, and what it stands on: everything that was run for it, in order.
 fn outcome(environment: &TestEnvironment) -> Value {
     let journal = environment.journal();
     let ended: Vec<&Value> = journal.iter().filter(|line| line["record"] == "ended").collect();
-    ended.last().expect("the run has ended")["outcome"].clone()
+    let checks: Vec<&Value> = journal
+        .iter()
+        .filter(|line| line["digest"].as_str().is_some_and(|digest| digest.starts_with("check ")))
+        .map(|line| &line["digest"])
+        .collect();
+    json!([ended.last().expect("the run has ended")["outcome"], checks.len()])
 }
 
 /// Starts the program and kills it, and only it, after a while.
@@ -109,16 +146,16 @@ fn is_whole(environment: &TestEnvironment, undisturbed: &Undisturbed, when: &str
 }
 
 /// Resumes, or starts again where the crash came before there was a run.
-fn goes_on(environment: &TestEnvironment) -> Command {
+fn goes_on(environment: &TestEnvironment, play: Play) -> Command {
     match environment.runs().is_empty() {
-        true => environment.cycle_command(&scenario()),
+        true => environment.cycle_command(&(play.script)()),
         false => environment.checkmate(&["resume", "latest"]),
     }
 }
 
 /// Every reply in the journal is the next one of its role's script: nothing is paid twice, nothing is left out.
-fn nothing_is_paid_twice(environment: &TestEnvironment, when: &str) {
-    for role in ["builder", "reviewer"] {
+fn nothing_is_paid_twice(environment: &TestEnvironment, play: Play, when: &str) {
+    for role in ["builder", "reviewer", "examiner"] {
         let call = format!("call {role} ");
         let said: Vec<String> = environment
             .journal()
@@ -126,26 +163,30 @@ fn nothing_is_paid_twice(environment: &TestEnvironment, when: &str) {
             .filter(|line| line["digest"].as_str().is_some_and(|digest| digest.starts_with(&call)))
             .filter_map(|line| line["event"]["answer"]["text"].as_str().map(str::to_owned))
             .collect();
-        assert_eq!(said, scenario().replies(role), "{when}");
+        assert_eq!(said, (play.script)().replies(role), "{when}");
     }
 }
 
 fn crash(undisturbed: &Undisturbed, pauses: &[Duration]) {
     let when = format!("killed after {pauses:?}");
-    let environment = world();
+    let play = undisturbed.play;
+    let environment = world(play);
     let index = environment.index();
     for (number, pause) in pauses.iter().enumerate() {
-        let command =
-            if number == 0 { environment.cycle_command(&scenario()) } else { goes_on(&environment) };
+        let command = if number == 0 {
+            environment.cycle_command(&(play.script)())
+        } else {
+            goes_on(&environment, play)
+        };
         kill_after(command, *pause);
         is_whole(&environment, undisturbed, &when);
     }
-    let output = environment.output(&mut goes_on(&environment));
+    let output = environment.output(&mut goes_on(&environment, play));
     assert_eq!(output.code, Some(0), "{when}: {}", output.stderr);
     assert_eq!(environment.files(), undisturbed.after, "{when}");
     assert_eq!(environment.index(), index, "{when}");
     assert_eq!(outcome(&environment), undisturbed.outcome, "{when}");
-    nothing_is_paid_twice(&environment, &when);
+    nothing_is_paid_twice(&environment, play, &when);
     environment.wait_for(|| environment.processes().is_empty());
     assert_eq!(environment.git(&["fsck", "--no-dangling", "--no-progress"]), "", "{when}");
     let refs = environment.git(&["for-each-ref", "--format=%(refname)"]);
@@ -161,9 +202,10 @@ fn moments() -> u32 {
 }
 
 /// Spreads moments over the whole duration, each at random within its share.
-fn sweep(kills: usize) {
-    let undisturbed = undisturbed();
-    let moments = moments();
+fn sweep(play: Play, kills: usize) {
+    let undisturbed = undisturbed(play);
+    // A run with evidence takes several times as long.
+    let moments = if play.evidence { moments().div_ceil(2) } else { moments() };
     for moment in 0..moments {
         let mut pauses =
             vec![undisturbed.duration.mul_f64((f64::from(moment) + fastrand::f64()) / f64::from(moments))];
@@ -174,15 +216,20 @@ fn sweep(kills: usize) {
 
 #[test]
 fn a_crash_costs_nothing_that_was_paid() {
-    sweep(1);
+    sweep(ARGUED, 1);
 }
 
 #[test]
 fn a_crash_of_the_resume_costs_nothing_either() {
-    sweep(2);
+    sweep(ARGUED, 2);
 }
 
 #[test]
 fn three_crashes_in_a_row_cost_nothing_either() {
-    sweep(3);
+    sweep(ARGUED, 3);
+}
+
+#[test]
+fn a_crash_in_an_exam_costs_nothing_either() {
+    sweep(EXAMINED, 1);
 }

@@ -199,6 +199,10 @@ impl Cycle {
             After::Green { without_exception } => {
                 After::Green { without_exception: without_exception && objections.is_empty() }
             }
+            // What settled a finding made another candidate, and nobody has weighed what is new about it.
+            After::Approve(_) if objections.iter().any(|objection| !self.heard.contains(&objection.id)) => {
+                After::Green { without_exception: false }
+            }
             After::Approve(review) => After::Approve(review),
         };
         self.after_exam(after);
@@ -209,6 +213,13 @@ impl Cycle {
             After::Green { without_exception } => self.on_green(without_exception),
             After::Approve(review) => self.approve_examined(review),
         }
+    }
+
+    /// Takes down which objections the checker's prompt tells of.
+    pub(super) fn tell_objections(&mut self) {
+        let told = self.exhibit().map(|exhibit| plan::objections(&exhibit)).unwrap_or_default();
+        let told = told.into_iter().filter(|objection| objection.answer.is_some());
+        self.heard.extend(told.map(|objection| objection.id).collect::<Vec<_>>());
     }
 
     fn end_for_evidence(&mut self, blocked: Vec<String>) {

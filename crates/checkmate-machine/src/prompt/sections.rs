@@ -400,12 +400,12 @@ fn what_became(last: &TurnRecord) -> String {
 fn gathered(text: &mut String, state: &State<'_>) {
     let Some(evidence) = &state.evidence else { return };
     let mut lines = plan::summary(evidence);
-    if lines.is_empty() {
-        return;
-    }
     for objection in plan::objections(evidence) {
         let answer = objection.answer.unwrap_or_else(|| "no answer".into());
         lines.push(format!("objection [{}]: {} The builder answers: {answer}", objection.id, objection.text));
+    }
+    if lines.is_empty() {
+        return;
     }
     section(text, "EVIDENCE", &data("evidence", &excerpt::head_and_tail(&lines.join("\n"), DIFF)));
 }

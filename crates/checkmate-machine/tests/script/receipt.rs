@@ -68,6 +68,7 @@ pub(crate) fn receipt(line: &str, kind: CheckKind, command: &CommandLine, tree: 
         tree: tree.clone(),
         saw: None,
         seed: None,
+        cached: false,
         argv: command.argv.clone(),
         shell: command.shell,
         of_repository: true,

@@ -1,8 +1,11 @@
 //! Agents that do everything that agents do: good work, bad work, the same again, and nonsense.
 
+use std::collections::BTreeSet;
+
 use checkmate_machine::cycle::Cycle;
-use checkmate_machine::effect::{Call, Purpose};
+use checkmate_machine::effect::{self, Call, Purpose};
 use checkmate_machine::event::{Called, Usage};
+use checkmate_machine::verdict::GateName;
 use fastrand::Rng;
 use serde_json::{Value, json};
 
@@ -41,8 +44,8 @@ impl Agents {
             garbage(rng)
         } else {
             match call.purpose {
-                Purpose::Build => self.build(rng, cycle, trees),
-                Purpose::ArbiterTest => self.arbiter_test(rng, cycle, trees),
+                Purpose::Build => self.build(rng, call, cycle, trees),
+                Purpose::ArbiterTest => self.arbiter_test(rng, call, cycle, trees),
                 Purpose::ConfirmTest => {
                     json!({"states_claim": !one_in(rng, 4), "reason": self.text(rng)}).to_string()
                 }
@@ -63,12 +66,16 @@ impl Agents {
     fn probes(&self, rng: &mut Rng) -> String {
         let mut probes = Vec::new();
         for number in 0..rng.u32(0..3) {
+            // Some hold from the beginning, some only on a good change, some never.
+            let token = if rng.bool() { 1 } else { rng.u32(0..40) };
+            let path =
+                if one_in(rng, 8) { "src/main.txt".to_owned() } else { format!("zz_probe_{number}.sh") };
             probes.push(json!({
                 "id": format!("probe-{number}"),
                 "criterion": self.text(rng),
-                "path": format!("zz_probe_{number}.sh"),
-                "run": format!("sh zz_probe_{number}.sh"),
-                "content": "true\n",
+                "run": format!("sh {path}"),
+                "path": path,
+                "content": format!("needs token{token}\n"),
             }));
         }
         json!({ "probes": probes }).to_string()
@@ -86,7 +93,7 @@ impl Agents {
         (0..rng.usize(0..3)).map(|_| self.text(rng)).collect()
     }
 
-    fn build(&mut self, rng: &mut Rng, cycle: &Cycle, trees: &Repository) -> String {
+    fn build(&mut self, rng: &mut Rng, call: &Call, cycle: &Cycle, trees: &Repository) -> String {
         match rng.u32(0..24) {
             0 | 1 => return json!({"files_needed": paths(rng)}).to_string(),
             2 => {
@@ -94,22 +101,33 @@ impl Agents {
                 return json!({ "conflict": conflict }).to_string();
             }
             3 => return json!({"plan": ["x"], "patch": "", "tests": [], "run": []}).to_string(),
+            4..8 if cycle.candidate().is_some() => {
+                let answers = self.answers(rng, call, cycle);
+                return json!({"plan": ["x"], "patch": "", "tests": [], "run": [], "answers": answers})
+                    .to_string();
+            }
             _ => {}
         }
         let patch = self.patch(rng, cycle, trees);
         self.sent.push(patch.clone());
         json!({
             "plan": self.texts(rng), "patch": patch, "tests": self.texts(rng), "risks": self.texts(rng),
-            "run": commands(rng), "answers": self.answers(rng, cycle),
+            "run": commands(rng), "answers": self.answers(rng, call, cycle),
         })
         .to_string()
     }
 
-    fn answers(&self, rng: &mut Rng, cycle: &Cycle) -> Vec<Value> {
-        let known: Vec<&str> = cycle.findings().all().iter().map(|finding| finding.id.as_str()).collect();
-        (0..rng.usize(0..3))
+    /// Answers findings, and what the prompt names; now and then an objection that nobody has raised yet.
+    fn answers(&self, rng: &mut Rng, call: &Call, cycle: &Cycle) -> Vec<Value> {
+        let mut known: Vec<String> =
+            cycle.findings().all().iter().map(|finding| finding.id.clone()).collect();
+        known.extend(named_objections(&call.prompt.user));
+        known.extend((0..2).map(|number| format!("probe-{number}")));
+        let survivors = effect::short_hash("mutationsurvivors");
+        known.push(format!("mutation-{}", &survivors[..4]));
+        (0..rng.usize(0..5))
             .map(|_| {
-                let to = rng.choice(known.iter()).copied().unwrap_or("test-1");
+                let to = rng.choice(known.iter()).map_or("test-1", |id| id);
                 let answer = *rng.choice(&["fixed", "justified", "disagree"]).unwrap_or(&"fixed");
                 json!({"to": to, "answer": answer, "text": self.text(rng)})
             })
@@ -177,7 +195,7 @@ impl Agents {
         }
     }
 
-    fn arbiter_test(&self, rng: &mut Rng, cycle: &Cycle, trees: &Repository) -> String {
+    fn arbiter_test(&self, rng: &mut Rng, call: &Call, cycle: &Cycle, trees: &Repository) -> String {
         let old = present(cycle, trees);
         let mut new = old.clone();
         let name = format!("tests/arbiter{}.txt", rng.u32(0..99));
@@ -195,7 +213,7 @@ impl Agents {
             new.insert("tests/all.txt".into(), "test other\n".into());
         }
         let patch = if one_in(rng, 12) { String::new() } else { diff(&old, &new) };
-        json!({"plan": [], "patch": patch, "tests": ["arbiter"], "run": [], "risks": [], "answers": self.answers(rng, cycle)})
+        json!({"plan": [], "patch": patch, "tests": ["arbiter"], "run": [], "risks": [], "answers": self.answers(rng, call, cycle)})
             .to_string()
     }
 
@@ -264,6 +282,19 @@ impl Agents {
         }
         issue
     }
+}
+
+/// Returns the names of the objections that a text speaks of, such as `mutation-1f3c`.
+pub(super) fn named_objections(text: &str) -> BTreeSet<String> {
+    text.split(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-'))
+        .filter(|word| {
+            word.rsplit_once('-').is_some_and(|(gate, hash)| {
+                let is_gate = GateName::SWITCHED.iter().any(|known| known.name() == gate);
+                is_gate && hash.len() == 4 && hash.chars().all(|c| c.is_ascii_hexdigit())
+            })
+        })
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Returns the files that the next patch edits.

@@ -15,6 +15,7 @@ use checkmate_machine::reply::{self, BlockReason, DecisionKind, Reply};
 use checkmate_machine::spec::{Policy, ReviewMode, Spec};
 use checkmate_machine::verdict::Decision;
 
+use super::exams::Exams;
 use super::fences;
 use super::repository::{Files, Repository};
 
@@ -25,6 +26,7 @@ const LARGEST_PROMPT: usize = 1_000_000;
 #[derive(Debug, Clone)]
 pub(super) struct Watch {
     policy: Policy,
+    exams: Exams,
     /// Receipts of the test command on whole trees.
     receipts: Vec<(CheckKind, Receipt)>,
     reviewed: BTreeSet<TreeId>,
@@ -47,6 +49,7 @@ impl Watch {
     pub(super) fn new(spec: &Spec) -> Self {
         Self {
             policy: spec.policy.clone(),
+            exams: Exams::new(spec),
             receipts: Vec::new(),
             reviewed: BTreeSet::new(),
             moderated: BTreeSet::new(),
@@ -84,6 +87,7 @@ impl Watch {
             Event::Answered { answer, .. } => {
                 if let Some(action) = action {
                     self.note(&action, answer);
+                    self.exams.note(&action, answer);
                 }
                 if self.outcome.is_some() && self.outcome.as_ref() != cycle.outcome() {
                     return Err("an answer changes no outcome".into());
@@ -176,6 +180,9 @@ impl Watch {
             if findings.iter().any(|finding| matches!(finding.status, Status::Confirmed { .. })) {
                 return Err("a verdict approves over a confirmed finding".into());
             }
+            self.exams
+                .approval_is_examined(verdict, cycle)
+                .map_err(|why| format!("a verdict approves without an exam: {why}"))?;
         }
         Ok(())
     }
@@ -195,6 +202,7 @@ impl Watch {
         }
         let Some((tree, base)) = landings.first() else { return Ok(()) };
         self.is_green(tree, base).map_err(|why| format!("a change lands without evidence: {why}"))?;
+        self.exams.landing_is_examined(tree)?;
         if tree == base && !self.merged.contains(*tree) {
             return Err("a change that changes nothing lands".into());
         }
@@ -264,7 +272,9 @@ impl Watch {
             return Err(format!("turn {} of {limit}", cycle.turn()));
         }
         let effects = cycle.pending().first().map_or(0, |(effect, _, _)| *effect);
-        let bound = most_effects(limit, cycle.findings().all().len(), self.commands);
+        let findings = u32::try_from(cycle.findings().all().len()).unwrap_or(u32::MAX / 64);
+        let bound = most_effects(limit, findings, self.commands)
+            + self.exams.most_effects(limit, findings, self.commands);
         if effects > bound {
             return Err(format!("{effects} effects, where {bound} are the most"));
         }
@@ -321,8 +331,8 @@ impl Watch {
 /// run each (15), three last replies, one question before landing and one new start after a conflict. A finding: two
 /// tests of up to three replies, a patch, three confirmations and a run each (16). Besides: the start, a moderator of
 /// three replies, and for the run and every command six landings, each with a verification, and what is asked again.
-fn most_effects(turns: u32, findings: usize, commands: u32) -> u32 {
-    1 + 44 * turns + 16 * u32::try_from(findings).unwrap_or(u32::MAX / 64) + 3 + 14 * (1 + commands)
+fn most_effects(turns: u32, findings: u32, commands: u32) -> u32 {
+    1 + 44 * turns + 16 * findings + 3 + 14 * (1 + commands)
 }
 
 fn ran(receipt: &Receipt) -> bool {
@@ -359,7 +369,11 @@ fn was_red_before(receipt: &Receipt, baseline: &Receipt) -> bool {
 const SHARED: [&str; 6] =
     ["GOAL", "CONSTRAINTS", "FILE_TREE", "RECENT_DIFFS", "LAST_TEST_OUTPUT", "OPEN_ISSUES"];
 
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 20] = [
+    "EVIDENCE",
+    "THE PROBE",
+    "WHAT IT SAW",
+    "WHAT THE BUILDER SAYS",
     "SUGGESTED_PATCH",
     "TESTS THE REVIEWER MISSES",
     "FILES AS THEY ARE NOW",
@@ -396,8 +410,14 @@ fn prompt_is_sound(call: &Call, cycle: &Cycle) -> Result<(), String> {
             return Err(format!("the section `{title}` is there twice:\n{}", read.open.join("\n")));
         }
     }
-    if call.purpose == Purpose::Summarise {
-        return Ok(());
+    match call.purpose {
+        // They are told nothing of the candidate's checks and issues.
+        Purpose::Summarise | Purpose::Examine | Purpose::JudgeProbe => return Ok(()),
+        Purpose::Build
+        | Purpose::ArbiterTest
+        | Purpose::ConfirmTest
+        | Purpose::Review
+        | Purpose::Moderate => {}
     }
     if let Some(missing) = SHARED.iter().find(|title| !seen.contains(**title)) {
         return Err(format!("the section {missing} is missing"));

@@ -8,7 +8,7 @@ use checkmate_machine::run::Run;
 use fastrand::Rng;
 
 use super::agents::called;
-use super::{hostile, one_in};
+use super::{facts, hostile, one_in};
 
 /// Returns an event that nothing waits for: for an unknown task, an old effect, a part that is answered, or of another
 /// kind than was asked for.
@@ -88,7 +88,7 @@ pub(super) fn fitting(rng: &mut Rng, action: &Action) -> Answer {
             0 => Answer::Rejected { reasons: vec![hostile(rng)] },
             _ => Answer::Applied(candidate(rng)),
         },
-        Action::Inspect { .. } => Answer::Inspected(Box::default()),
+        Action::Inspect { base, tree, .. } => Answer::Inspected(Box::new(facts::any(rng, base, tree))),
         Action::Check { tree, .. } => Answer::Ran(receipt(rng, tree.clone())),
         Action::Ask(_) => Answer::Said { yes: rng.bool(), text: hostile(rng) },
         Action::Land { .. } => match rng.u32(0..3) {
@@ -165,5 +165,6 @@ fn receipt(rng: &mut Rng, tree: TreeId) -> Receipt {
         stdout: Output { text: hostile(rng), bytes: rng.u64(..), sha256: String::new() },
         stderr: Output { text: hostile(rng), bytes: 0, sha256: "?".into() },
         duration_ms: rng.u64(..),
+        cached: false,
     }
 }

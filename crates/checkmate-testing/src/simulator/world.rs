@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use checkmate_machine::command::CommandLine;
 use checkmate_machine::effect::{Action, Landing};
 use checkmate_machine::event::{Answer, Command, Event, Failure, FailureKind};
+use checkmate_machine::evidence::Receipt;
 use checkmate_machine::ids::TaskId;
 use checkmate_machine::notice::Notice;
 use checkmate_machine::outcome::{Outcome, StoppedBy};
@@ -12,15 +13,17 @@ use checkmate_machine::prompt;
 use checkmate_machine::run::{PlannedTask, Run};
 use checkmate_machine::schedule::Standing;
 use checkmate_machine::spec::{
-    EvidenceRules, LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task,
+    EvidenceRules, Examples, LandPolicy, Level, PatchForm, Policy, Product, ReviewMode, Spec, Strictness,
+    Task, TaskKind,
 };
+use checkmate_machine::verdict::GateName;
 use fastrand::Rng;
 
 use super::agents::Agents;
 use super::checks::Habits;
 use super::laws::Watch;
 use super::repository::{Files, Repository};
-use super::{noise, one_in};
+use super::{facts, noise, one_in};
 
 /// Events after which a world counts as one that never ends.
 const LONGEST: usize = 20_000;
@@ -79,6 +82,8 @@ struct World {
     taken_back: BTreeSet<TaskId>,
     /// One in so many parts fails; 0 = none.
     failing: u32,
+    /// One in so many facts is against a change; 0 = none.
+    bad: u32,
     /// One in so many steps is an event that nobody waits for; 0 = none.
     noisy: u32,
     /// Whether answers are made up without a look at the repository.
@@ -111,6 +116,7 @@ impl World {
             reopened: BTreeSet::new(),
             taken_back: BTreeSet::new(),
             failing: *rng.choice(&[0, 0, 10, 50]).unwrap_or(&0),
+            bad: *rng.choice(&[0, 4, 15, 60]).unwrap_or(&0),
             noisy: *rng.choice(&[0, 3, 10]).unwrap_or(&0),
             chaos: one_in(&mut rng, 8),
             restless: *rng.choice(&[0, 0, 8, 30]).unwrap_or(&0),
@@ -258,10 +264,14 @@ impl World {
             },
             Action::Apply { onto, base, patch } => self.trees.apply(onto, base, patch),
             Action::Store { base, path, text } => self.trees.store(base, path, text),
-            Action::Inspect { .. } => Answer::Inspected(Box::default()),
-            Action::Check { command, tree, layers, .. } => {
+            Action::Inspect { base, tree, .. } => {
+                let found = facts::inspection(&mut self.rng, self.bad, &self.trees, base, tree);
+                Answer::Inspected(Box::new(found))
+            }
+            Action::Check { command, tree, layers, vary, .. } => {
                 let files = self.trees.laid_over(tree, layers);
-                Answer::Ran(self.habits.run(&mut self.rng, command, tree, &files))
+                let receipt = self.habits.run(&mut self.rng, command, tree, &files);
+                Answer::Ran(Receipt { seed: *vary, ..receipt })
             }
             Action::Ask(_) => Answer::Said { yes: !one_in(&mut self.rng, 3), text: "well".into() },
             Action::Land { tree, base, .. } => self.trees.land(tree, base),
@@ -373,13 +383,7 @@ fn spec(rng: &mut Rng) -> Spec {
     let test_command = CommandLine::from_user(line).expect("the line is a command");
     let some = |rng: &mut Rng, item: &str| if rng.bool() { vec![item.to_owned()] } else { Vec::new() };
     Spec {
-        task: Task {
-            goal: "Make src/main.txt right.".into(),
-            kind: None,
-            permits: Vec::new(),
-            given_red: false,
-            examples: None,
-        },
+        task: task(rng),
         product,
         policy: Policy {
             max_iterations: rng.u32(1..7),
@@ -400,10 +404,52 @@ fn spec(rng: &mut Rng) -> Spec {
             land: *rng
                 .choice(&[LandPolicy::Apply, LandPolicy::Commit, LandPolicy::Ask])
                 .unwrap_or(&LandPolicy::Ask),
-            evidence: if rng.bool() { EvidenceRules::usual() } else { EvidenceRules::default() },
+            evidence: evidence(rng),
             examiner: one_in(rng, 3),
         },
         prompts: prompt::shipped(),
+    }
+}
+
+fn task(rng: &mut Rng) -> Task {
+    let kinds = [
+        None,
+        None,
+        None,
+        Some(TaskKind::Feature),
+        Some(TaskKind::Bugfix),
+        Some(TaskKind::Refactor),
+        Some(TaskKind::Docs),
+        Some(TaskKind::Tests),
+        Some(TaskKind::Chore),
+    ];
+    let example = || Examples {
+        path: "zz_example.sh".into(),
+        run: "sh zz_example.sh".into(),
+        content: "needs token1\n".into(),
+    };
+    Task {
+        goal: "Make src/main.txt right.".into(),
+        kind: *rng.choice(&kinds).unwrap_or(&None),
+        permits: if one_in(rng, 4) { vec!["change_tests".into(), "delete_tests".into()] } else { Vec::new() },
+        given_red: one_in(rng, 12),
+        examples: one_in(rng, 4).then(example),
+    }
+}
+
+/// Everything, nothing, or a level for each gate.
+fn evidence(rng: &mut Rng) -> EvidenceRules {
+    let levels = [Level::Off, Level::On, Level::Budget];
+    match rng.u32(0..5) {
+        0 | 1 => EvidenceRules::usual(),
+        2 => EvidenceRules::default(),
+        _ => EvidenceRules {
+            levels: GateName::SWITCHED
+                .into_iter()
+                .map(|gate| (gate, *rng.choice(&levels).unwrap_or(&Level::On)))
+                .collect(),
+            otherwise: Level::Off,
+        },
     }
 }
 

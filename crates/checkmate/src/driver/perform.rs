@@ -1,6 +1,6 @@
 //! Performs one part: the only place where the machine's wishes become deeds.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use checkmate_machine::ids::{TaskId, TreeId};
 use tokio::sync::{Mutex, mpsc};
 
 use super::Chunk;
+use super::baselines::{self, Baselines};
 use crate::agents::Agents;
 use crate::human::Human;
 use crate::journal::Shell;
@@ -41,6 +42,7 @@ pub(super) struct Performer {
     shell: Shell,
     human: Human,
     scratch: PathBuf,
+    baselines: Baselines,
     cancel: Cancel,
     /// One command at a time: they share the run's folder of files.
     tree: Mutex<()>,
@@ -90,7 +92,8 @@ impl Performer {
         agents: Agents,
         shell: Shell,
         human: Human,
-        folder: PathBuf,
+        folder: &Path,
+        baselines: Baselines,
         cancel: Cancel,
     ) -> Self {
         Self {
@@ -99,6 +102,7 @@ impl Performer {
             shell,
             human,
             scratch: folder.join("scratch"),
+            baselines,
             cancel,
             tree: Mutex::new(()),
             person: Mutex::new(()),
@@ -174,10 +178,15 @@ impl Performer {
             (Arc::clone(&self.workspace), self.scratch.clone(), self.cancel.clone());
         let limit = self.shell.time_limit_s.min(limit_s.unwrap_or(u64::MAX));
         let limits = Limits::new(Duration::from_secs(limit));
-        let keep_env = self.shell.keep_env.clone();
-        let report =
-            is_test_command(kind).then(|| self.shell.test_report.clone()).flatten().map(PathBuf::from);
+        let (shell, baselines) = (self.shell.clone(), self.baselines.clone());
+        let report = is_test_command(kind).then(|| shell.test_report.clone()).flatten().map(PathBuf::from);
         let ran = blocking(move || {
+            let key = (kind == CheckKind::Baseline)
+                .then(|| baselines::key(workspace.repository(), &shell, &command, &tree))
+                .flatten();
+            if let Some(receipt) = key.as_ref().and_then(|key| baselines.find(key, &tree)) {
+                return Ok(Ok(receipt));
+            }
             let seen = workspace.laid_over(&tree, &layers).map_err(|error| error.to_string())?;
             let directory = workspace.restore(&seen, &[]).map_err(|error| error.to_string())?;
             std::fs::create_dir_all(&scratch)
@@ -188,15 +197,15 @@ impl Performer {
                 tree: tree.clone(),
                 scratch: &scratch,
                 limits,
-                keep_env: &keep_env,
+                keep_env: &shell.keep_env,
                 report_file: report.as_deref(),
                 vary,
             };
-            Ok(process::run(&invocation, &cancel).map(|receipt| Receipt {
-                saw: (seen != tree).then_some(seen),
-                seed: vary,
-                ..receipt
-            }))
+            let ran = process::run(&invocation, &cancel);
+            if let (Some(key), Ok(receipt)) = (&key, &ran) {
+                baselines.keep(key, receipt);
+            }
+            Ok(ran.map(|receipt| Receipt { saw: (seen != tree).then_some(seen), seed: vary, ..receipt }))
         })
         .await;
         match ran {

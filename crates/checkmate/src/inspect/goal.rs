@@ -1,7 +1,7 @@
 //! Which values that the goal lists does no test use.
 //!
-//! A goal that lists values ("4, 9, 40 and 90") promises something for each of them. Only lists of three and more count:
-//! a single value may be an example, a limit, or an address.
+//! A goal that lists values ("4, 9, 40 and 90") promises something for each of them. Only lists count, of three numbers or
+//! two quoted texts and more: a single value may be an example, a limit, or an address.
 
 use std::sync::LazyLock;
 
@@ -18,7 +18,7 @@ const FILES: usize = 200;
 const VALUE: &str = r#"(?:"[^"\n]{1,40}"|'[^'\n]{1,40}'|-?\b\d+(?:\.\d+)?\b)"#;
 
 static LIST: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = format!(r"{VALUE}(?:\s*(?:,\s*and|,\s*or|,|and|or)\s+{VALUE}){{2,}}");
+    let pattern = format!(r"{VALUE}(?:\s*(?:,\s*and|,\s*or|,|and|or)\s+{VALUE})+");
     Regex::new(&pattern).expect("the pattern is constant and tested")
 });
 static ONE: LazyLock<Regex> =
@@ -27,9 +27,9 @@ static ONE: LazyLock<Regex> =
 /// Returns the values of the goal's lists that stand in no test, in the goal's order. Nothing is said where the change
 /// touches no test: then others judge it.
 pub(super) fn untested(wish: &Wish<'_>, files: &[FileFacts]) -> Vec<String> {
-    let values: Vec<String> = LIST
-        .find_iter(wish.goal)
-        .flat_map(|list| ONE.find_iter(list.as_str()))
+    let values: Vec<String> = lists(wish.goal)
+        .into_iter()
+        .flat_map(|list| ONE.find_iter(list))
         .map(|value| value.as_str().trim_matches(['"', '\'']).to_owned())
         .filter(|value| !value.is_empty())
         .collect();
@@ -45,6 +45,16 @@ pub(super) fn untested(wish: &Wish<'_>, files: &[FileFacts]) -> Vec<String> {
         .filter_map(|path| tests_of(wish, path))
         .collect();
     values.into_iter().filter(|value| !texts.iter().any(|text| stands_in(text, value))).collect()
+}
+
+/// Returns the lists of a text that are long enough.
+fn lists(text: &str) -> Vec<&str> {
+    let long = |list: &&str| {
+        let quoted = |value: &regex::Match<'_>| value.as_str().starts_with(['"', '\'']);
+        let (all, quoted) = (ONE.find_iter(list).count(), ONE.find_iter(list).filter(quoted).count());
+        all >= 3 || quoted >= 2
+    };
+    LIST.find_iter(text).map(|list| list.as_str()).filter(long).collect()
 }
 
 fn is_test(wish: &Wish<'_>, path: &str) -> bool {
@@ -98,14 +108,13 @@ mod tests {
 
     #[test]
     fn lists_are_told_from_single_values() {
-        let lists = |goal: &str| {
-            LIST.find_iter(goal).map(|list| list.as_str().to_owned()).collect::<Vec<_>>().join(" | ")
-        };
+        let lists = |goal: &str| lists(goal).join(" | ");
         assert_eq!(lists("Use subtractive notation for all of 4, 9, 40, 90: to_roman(4)."), "4, 9, 40, 90");
         assert_eq!(
             lists("except \"a\", \"an\", \"of\", and \"the\" unless first"),
             "\"a\", \"an\", \"of\", and \"the\""
         );
+        assert_eq!(lists("stay (\"3.5\", \"a:b\")"), "\"3.5\", \"a:b\"");
         assert_eq!(lists("between 1 and 10; Python 3.12, f(1, 2)"), "");
     }
 

@@ -56,6 +56,21 @@ const FOREIGN: [&str; 9] = [
     "PYTEST_CURRENT_TEST",
 ];
 
+/// Variables that are another in every shell or terminal and change nothing about a test.
+pub(super) const CHANGING: [&str; 11] = [
+    "_",
+    "SHLVL",
+    "COLUMNS",
+    "LINES",
+    "WINDOWID",
+    "TERM_SESSION_ID",
+    "STY",
+    "TMUX",
+    "TMUX_PANE",
+    "SSH_CLIENT",
+    "SSH_CONNECTION",
+];
+
 /// Returns the environment of a command: what is inherited without secrets, what Checkmate sets, what the command sets.
 pub(super) fn of(
     command: &CommandLine,

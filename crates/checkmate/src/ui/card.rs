@@ -35,9 +35,10 @@ pub fn card(id: &RunId, run: &Run, task: &TaskId, width: Option<usize>) -> Strin
     let turns = format!("{turns} {}", if turns == 1 { "turn" } else { "turns" });
     let _ = writeln!(text, "   {turns}{} · run {id}", cost(cycle.usage()));
     text.push_str(&gates::block(cycle, width));
-    let spent: u64 = cycle.receipts().iter().map(|(_, receipt)| receipt.duration_ms).sum();
-    if !cycle.receipts().is_empty() {
-        let count = cycle.receipts().len();
+    let paid = || cycle.receipts().iter().filter(|(_, receipt)| !receipt.cached);
+    let spent: u64 = paid().map(|(_, receipt)| receipt.duration_ms).sum();
+    let count = paid().count();
+    if count > 0 {
         let commands = if count == 1 { "command" } else { "commands" };
         let _ = writeln!(text, "   {count} {commands} run by Checkmate in {}", seconds(spent));
     }

@@ -133,7 +133,8 @@ fn ran(check: CheckKind, receipt: &Receipt) -> String {
         Signal::Flaky => (false, "unstable".into()),
         Signal::Infra { reason } => (false, reason),
     };
-    format!("  {} {name:<9} {}  {}", mark(good), printable(&said), seconds(receipt.duration_ms))
+    let time = if receipt.cached { "from an earlier run".to_owned() } else { seconds(receipt.duration_ms) };
+    format!("  {} {name:<9} {}  {time}", mark(good), printable(&said))
 }
 
 fn ended(receipt: &Receipt) -> String {

@@ -334,6 +334,7 @@ fn run(files: Files<'_>, comparison: &Comparison) -> Option<Receipt> {
         stdout: output(ran.stdout),
         stderr: output(ran.stderr),
         duration_ms: 1,
+        cached: false,
     })
 }
 
