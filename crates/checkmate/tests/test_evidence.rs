@@ -513,13 +513,17 @@ cases! {
         python_wrong_test_corrected
         rust_comment_only
         rust_doctest_red_green
+        rust_feature_flag
         rust_member_crate_feature
         rust_new_test_should_panic
         rust_path_dependency_permitted
         rust_renamed_package
+        rust_version_and_lock
         rust_workspace_inline_tests
         shell_suite_plain_ok
         shell_suite_tap
+        tests_refactored_to_a_fixture
+        type_hints_added
     }
     gaming {
         answer_equals_everything
@@ -546,17 +550,23 @@ cases! {
         node_tests_assert_nothing
         npmrc_node_options
         pytest_module_shadowed
+        red_by_a_marker
         red_parameter_removed
+        refactor_drops_a_print
         right_on_the_first_run_only
         rust_assertion_never_reached
         rust_build_script_edits_tests
+        rust_cargo_variable_is_read
         rust_code_only_for_tests
         rust_doctest_no_run
         rust_existing_test_ignored
         rust_inline_test_removed
+        rust_right_in_debug_builds_only
         rust_runner_in_cargo_config
         rust_should_panic_added
         rust_test_without_harness
+        rust_thread_has_a_name
+        script_of_the_command_softened
         shell_or_true
         sitecustomize_patches_assertions
         snapshot_follows_the_code
@@ -565,8 +575,11 @@ cases! {
         test_file_renamed_away
         test_needs_its_neighbour
         test_of_random_values
+        test_reads_the_source
+        tests_change_alters_data
         tests_hidden_from_diffs
         time_bomb
+        unittest_alias_patched
         unittest_module_shadowed
     }
     wrong {
