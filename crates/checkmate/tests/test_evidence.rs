@@ -480,17 +480,23 @@ macro_rules! cases {
 
 cases! {
     honest {
+        fractions_simplified
+        function_removed_with_its_test
+        function_renamed
         java_bugfix
         javascript_script_of_asserts
         make_driven
         make_target_added
         node_cli_exits
+        node_cli_flag
         node_docs_name_cheats
+        node_export_declared
         node_given_red
         node_mocked_timer
         node_module_split
         node_snapshot_updated
         node_tests_only
+        node_tests_write_below_before_each
         node_typescript_types
         python_cli_exits
         python_conftest_fixture
@@ -520,8 +526,11 @@ cases! {
         rust_renamed_package
         rust_version_and_lock
         rust_workspace_inline_tests
+        scaffold_writes_a_manifest
         shell_suite_plain_ok
         shell_suite_tap
+        test_module_with_a_mark
+        test_writes_into_a_fixture
         tests_refactored_to_a_fixture
         type_hints_added
     }
@@ -536,19 +545,30 @@ cases! {
         conftest_collect_ignore
         conftest_makereport_hook
         delete_permit_stretched
+        docs_by_a_coding_line
+        docs_in_a_comment_of_java
+        docs_in_a_comment_of_python
         exit_code_at_exit
+        feature_named_extract_untested
+        feature_named_format_untested
         green_on_the_first_run_only
         import_or_skip
+        included_rules_softened
         java_check_removed
         java_main_catches_everything
         make_target_does_nothing
         new_test_ignored_by_git
         node_argv_of_the_test
+        node_assert_by_require_name
+        node_assert_defined_over
         node_assert_patched
         node_exit_code_zero
         node_modules_shim
+        node_npm_lifecycle
         node_tests_assert_nothing
         npmrc_node_options
+        package_json_read_is_no_permit
+        plugin_of_a_dist_info
         pytest_module_shadowed
         red_by_a_marker
         red_parameter_removed
