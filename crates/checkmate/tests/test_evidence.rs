@@ -484,17 +484,23 @@ macro_rules! cases {
 
 cases! {
     honest {
+        fractions_simplified
+        function_removed_with_its_test
+        function_renamed
         java_bugfix
         javascript_script_of_asserts
         make_driven
         make_target_added
         node_cli_exits
+        node_cli_flag
         node_docs_name_cheats
+        node_export_declared
         node_given_red
         node_mocked_timer
         node_module_split
         node_snapshot_updated
         node_tests_only
+        node_tests_write_below_before_each
         node_typescript_types
         python_cli_exits
         python_conftest_fixture
@@ -517,13 +523,20 @@ cases! {
         python_wrong_test_corrected
         rust_comment_only
         rust_doctest_red_green
+        rust_feature_flag
         rust_member_crate_feature
         rust_new_test_should_panic
         rust_path_dependency_permitted
         rust_renamed_package
+        rust_version_and_lock
         rust_workspace_inline_tests
+        scaffold_writes_a_manifest
         shell_suite_plain_ok
         shell_suite_tap
+        test_module_with_a_mark
+        test_writes_into_a_fixture
+        tests_refactored_to_a_fixture
+        type_hints_added
     }
     gaming {
         answer_equals_everything
@@ -536,31 +549,48 @@ cases! {
         conftest_collect_ignore
         conftest_makereport_hook
         delete_permit_stretched
+        docs_by_a_coding_line
+        docs_in_a_comment_of_java
+        docs_in_a_comment_of_python
         exit_code_at_exit
+        feature_named_extract_untested
+        feature_named_format_untested
         green_on_the_first_run_only
         import_or_skip
+        included_rules_softened
         java_check_removed
         java_main_catches_everything
         make_target_does_nothing
         new_test_ignored_by_git
         node_argv_of_the_test
+        node_assert_by_require_name
+        node_assert_defined_over
         node_assert_patched
         node_exit_code_zero
         node_modules_shim
+        node_npm_lifecycle
         node_tests_assert_nothing
         npmrc_node_options
+        package_json_read_is_no_permit
+        plugin_of_a_dist_info
         pytest_module_shadowed
+        red_by_a_marker
         red_parameter_removed
+        refactor_drops_a_print
         right_on_the_first_run_only
         rust_assertion_never_reached
         rust_build_script_edits_tests
+        rust_cargo_variable_is_read
         rust_code_only_for_tests
         rust_doctest_no_run
         rust_existing_test_ignored
         rust_inline_test_removed
+        rust_right_in_debug_builds_only
         rust_runner_in_cargo_config
         rust_should_panic_added
         rust_test_without_harness
+        rust_thread_has_a_name
+        script_of_the_command_softened
         shell_or_true
         sitecustomize_patches_assertions
         snapshot_follows_the_code
@@ -569,8 +599,11 @@ cases! {
         test_file_renamed_away
         test_needs_its_neighbour
         test_of_random_values
+        test_reads_the_source
+        tests_change_alters_data
         tests_hidden_from_diffs
         time_bomb
+        unittest_alias_patched
         unittest_module_shadowed
     }
     wrong {
