@@ -324,6 +324,7 @@ fn receipt() -> impl Strategy<Value = Receipt> {
             tree: TreeId::new("candidate"),
             saw: None,
             seed: None,
+            cached: false,
             argv: vec!["npm".into(), "test".into()],
             shell,
             of_repository,
