@@ -44,16 +44,13 @@ pub struct Probes {
 }
 
 impl Probes {
-    /// Takes over an examiner's probes; names are made distinct, and there are never more than [`MOST`].
+    /// Takes over an examiner's probes and numbers them; there are never more than [`MOST`].
     pub fn new(probes: Vec<Probe>) -> Self {
-        let mut seen = BTreeSet::new();
         let mut list = probes;
         list.truncate(MOST);
-        for (at, probe) in list.iter_mut().enumerate() {
-            if probe.id.trim().is_empty() || !seen.insert(probe.id.clone()) {
-                probe.id = format!("probe-{}", at + 1);
-                seen.insert(probe.id.clone());
-            }
+        for (number, probe) in (1..).zip(&mut list) {
+            // A name of the examiner's own could be that of a finding.
+            probe.id = format!("probe-{number}");
         }
         Self { list, ..Self::default() }
     }
@@ -222,13 +219,13 @@ pub fn result(receipt: &Receipt, proof: &Proof, path: &str) -> Ending {
     }
 }
 
-/// Tells whether a probe itself does not parse, or uses a name that it never made.
+/// Tells whether a probe itself does not parse.
 fn is_broken(receipt: &Receipt, path: &str) -> bool {
     let text = &receipt.stderr.text;
     let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("");
     let place = text.lines().rfind(|line| line.trim_start().starts_with("File \""));
     let own = place.is_some_and(|line| line.contains(path));
-    own && ["SyntaxError", "IndentationError", "NameError"].iter().any(|error| last.starts_with(error))
+    own && ["SyntaxError", "IndentationError", "TabError"].iter().any(|error| last.starts_with(error))
 }
 
 /// Returns the line of an output that says most about a failure.

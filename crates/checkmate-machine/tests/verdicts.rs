@@ -167,6 +167,7 @@ impl Fixture {
         answers: &'a [FindingAnswer],
     ) -> Evidence<'a> {
         Evidence {
+            read: true,
             policy: &self.policy,
             task: &self.task,
             kind: task::kind(&self.task),

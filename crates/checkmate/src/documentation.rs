@@ -105,6 +105,7 @@ fn troubleshooting_quotes_the_gates_of_evidence() {
         permits: &task::Permits::of(&task),
         base: &TreeId::new("base"),
         candidate: &candidate,
+        read: true,
         inspection: &Inspection { files: files.to_vec(), ..Inspection::default() },
         baseline: Some(&green),
         tests: Some(&green),

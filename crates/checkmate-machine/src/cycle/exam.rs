@@ -90,6 +90,7 @@ impl Cycle {
             permits: &self.reading.permits,
             base: &prepared.base,
             candidate,
+            read: self.exam.tree.as_ref() == Some(&candidate.tree),
             inspection: &self.exam.inspection,
             baseline: self.baseline.as_ref(),
             tests: self.evidence.as_ref(),
@@ -230,13 +231,6 @@ impl Cycle {
     /// Tells whether everything was asked about the present candidate.
     pub(super) fn is_examined(&self) -> bool {
         !self.examines() || (self.exam.complete && self.exam.tree.as_ref() == Some(&self.present_tree()))
-    }
-
-    /// Lets the exam of a change stand for the same change merged with the user's later edits, whose tests ran again.
-    pub(super) fn carry_exam(&mut self) {
-        if self.exam.complete {
-            self.exam.tree = Some(self.present_tree());
-        }
     }
 
     /// Returns the examiner's call where it is still to be made.

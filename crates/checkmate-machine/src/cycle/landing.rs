@@ -3,6 +3,7 @@
 //! Landing has four ends: landed; conflict; the target moved (then the merged tree is verified like any candidate);
 //! and red after the merge, which the machine computes from the merged tree's receipt.
 
+use super::exam::After;
 use super::{Cycle, Step};
 use crate::effect::{Action, CheckKind, Landing, Question};
 use crate::event::{Answer, Candidate};
@@ -97,7 +98,11 @@ impl Cycle {
             Standing::Green(_) | Standing::KnownRed(_) => {
                 self.evidence = Some(tests);
                 // The checker's part was played on the same change; the evidence is that of the merged tree.
-                self.carry_exam();
+                if self.examines() {
+                    // Another base and other tests: what was gathered speaks for neither.
+                    let review = self.approved_by.unwrap_or(ReviewState::Missing);
+                    return self.examine(After::Approve(review));
+                }
                 let review = self.approved_by.unwrap_or(ReviewState::Missing);
                 let verdict = self.judge(review);
                 if verdict.decision == Decision::Approved {

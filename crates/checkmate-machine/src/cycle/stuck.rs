@@ -196,7 +196,7 @@ impl Cycle {
                 format!("{} The moderator sides with the builder ({reasoning}), but nothing is left of the change.", stuck.reason),
             );
         }
-        if !self.is_examined() {
+        if !self.is_examined() && self.evidence.is_some() {
             return self.approve(ReviewState::Moderated);
         }
         if self.judge(ReviewState::Moderated).decision == Decision::Approved {

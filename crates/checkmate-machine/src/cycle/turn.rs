@@ -15,9 +15,9 @@ use crate::patch;
 use crate::prompt;
 use crate::record::{TurnEnd, TurnRecord};
 use crate::reply::{AnswerKind, BuilderReply, Problem, Reply, Shape};
-use crate::spec::Product;
+use crate::spec::{Level, Product};
 use crate::task::Permission;
-use crate::verdict;
+use crate::verdict::{self, GateName};
 
 /// How often a maker may ask for files in one turn.
 const READS: u32 = 4;
@@ -242,7 +242,8 @@ impl Cycle {
             return self.examine(After::Green { without_exception: false });
         }
         // What the user permits needs no excuse, and where manifests are read, what changed in them is judged.
-        let permitted = self.examines() || self.reading.permits.has(Permission::Deps);
+        let judged = self.examines() && self.spec.policy.evidence.level(GateName::Dependencies) != Level::Off;
+        let permitted = judged || self.reading.permits.has(Permission::Deps);
         if let Some(problem) = unexplained_dependencies(&reply).filter(|_| !permitted) {
             return self.send_back(Role::Builder, &called.text, vec![problem], Self::ask_builder);
         }

@@ -1,6 +1,6 @@
 //! What a project depends on, and what runs when it is installed, changes only on request.
 
-use super::evidence::{Evidence, Opinion, listed};
+use super::evidence::{Evidence, Opinion, added_lines, listed};
 use crate::facts::{FileRole, Section};
 use crate::task::Permission;
 
@@ -31,8 +31,15 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     let manifest_changed = evidence.inspection.files.iter().any(|file| file.role == FileRole::Manifest);
     for file in evidence.inspection.files.iter().filter(|file| file.role == FileRole::Lock) {
         let change = evidence.candidate.changes.iter().find(|change| change.path == file.path);
-        // A new name or version of the project itself is a line or two of it.
-        let slight = change.is_some_and(|change| change.added <= 2 && change.removed <= 2);
+        // A new name or version of the project itself is a line or two of it, and pins nothing.
+        let own = |text: &str| {
+            let text = text.trim_start().trim_start_matches('"');
+            text.starts_with("version") || text.starts_with("name")
+        };
+        let mut added =
+            added_lines(&evidence.candidate.diff).into_iter().filter(|(path, ..)| *path == file.path);
+        let slight = change.is_some_and(|change| change.added <= 2 && change.removed <= 2)
+            && added.all(|(_, _, text)| own(text));
         let permitted = evidence.permits.has(Permission::Deps)
             || (manifest_changed && (slight || evidence.permits.has(Permission::Config)));
         if !permitted {

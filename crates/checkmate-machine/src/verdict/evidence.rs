@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::command::CommandLine;
 use crate::effect::{CheckKind, Layer, short_hash};
 use crate::event::{Candidate, FileFact};
-use crate::evidence::{Receipt, Signal};
+use crate::evidence::{Ended, Receipt, Signal};
 use crate::excerpt;
 use crate::facts::{FileFacts, FileRole, Inspection, TestFunction};
 use crate::ids::TreeId;
@@ -33,6 +33,8 @@ pub struct Evidence<'a> {
     pub base: &'a TreeId,
     /// The change.
     pub candidate: &'a Candidate,
+    /// Whether what follows is about this change; until it was read, nothing is.
+    pub read: bool,
     /// What was found out by reading it.
     pub inspection: &'a Inspection,
     /// The test command on the base.
@@ -95,9 +97,14 @@ pub enum Opinion {
 }
 
 impl<'a> Evidence<'a> {
-    /// Returns the latest receipt of a kind.
+    /// Returns the latest receipt of a kind. A command that could not be started is given another chance: its first
+    /// receipt is as good as none.
     pub fn receipt(&self, kind: CheckKind) -> Option<&'a Receipt> {
-        self.receipts.iter().rev().find(|(of, _)| *of == kind).map(|(_, receipt)| receipt)
+        let mut of_kind =
+            self.receipts.iter().rev().filter(|(of, _)| *of == kind).map(|(_, receipt)| receipt);
+        let latest = of_kind.next()?;
+        let started = !matches!(latest.ended, Ended::NotStarted { .. });
+        (started || of_kind.next().is_some()).then_some(latest)
     }
 
     /// Returns the level of a gate.

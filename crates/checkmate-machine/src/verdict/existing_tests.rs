@@ -191,7 +191,13 @@ fn unread(evidence: &Evidence<'_>, file: &FileFacts) -> Option<String> {
     if change.new_mode == "000000" {
         return Some(format!("The test file {} is gone.", file.path));
     }
-    let removed = removed_lines(&evidence.candidate.diff, &file.path);
+    let lines = removed_lines(&evidence.candidate.diff, &file.path);
+    let seen = !lines.is_empty();
+    let telling = |line: &&str| !line.is_empty() && !line.starts_with('#') && !line.starts_with("//");
+    let removed: Vec<&str> = lines.into_iter().filter(telling).collect();
+    if !seen && (change.removed > 0 || file.reading == Reading::Unread) {
+        return Some(format!("The test file {} changed, and what it lost cannot be read.", file.path));
+    }
     (!removed.is_empty()).then(|| {
         format!(
             "Lines of the test file {} are gone or changed: {}.",
@@ -201,16 +207,16 @@ fn unread(evidence: &Evidence<'_>, file: &FileFacts) -> Option<String> {
     })
 }
 
-/// Returns the lines that a diff takes out of a file, without empty ones and comments.
+/// Returns the lines that a diff takes out of a file.
 fn removed_lines<'a>(diff: &'a str, path: &str) -> Vec<&'a str> {
     let head = format!("--- a/{path}");
     diff.lines()
-        .skip_while(|line| *line != head)
+        // git marks the end of a path with blanks by a tab.
+        .skip_while(|line| line.trim_end_matches('\t') != head)
         .skip(1)
         .take_while(|line| !line.starts_with("diff --git "))
         .filter_map(|line| line.strip_prefix('-'))
         .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("//"))
         .collect()
 }
 

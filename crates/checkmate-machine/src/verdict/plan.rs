@@ -41,6 +41,15 @@ fn nothing(_: &Evidence<'_>) -> Vec<Want> {
     Vec::new()
 }
 
+/// Returns what a gate says; nothing while the change has not been read.
+fn opinion(row: &Row, evidence: &Evidence<'_>) -> Opinion {
+    if evidence.read {
+        (row.opinion)(evidence)
+    } else {
+        Opinion::Pending("It needs the change to be read.".into())
+    }
+}
+
 /// Returns the rows that the rules ask for.
 fn rows<'a>(evidence: &'a Evidence<'_>) -> impl Iterator<Item = &'static Row> + 'a {
     ROWS.iter().filter(|row| evidence.level(row.name) != Level::Off)
@@ -50,7 +59,7 @@ fn rows<'a>(evidence: &'a Evidence<'_>) -> impl Iterator<Item = &'static Row> + 
 pub fn next(evidence: &Evidence<'_>) -> Vec<Want> {
     for stage in STAGES {
         let before = rows(evidence).filter(|row| row.stage < stage);
-        if before.into_iter().any(|row| matches!((row.opinion)(evidence), Opinion::Blocked(_))) {
+        if before.into_iter().any(|row| matches!(opinion(row, evidence), Opinion::Blocked(_))) {
             return Vec::new();
         }
         let wants: Vec<Want> =
@@ -75,7 +84,7 @@ pub fn blocked(evidence: &Evidence<'_>) -> Vec<String> {
 fn blocked_by(evidence: &Evidence<'_>, wanted: fn(&Row) -> bool) -> Vec<String> {
     let (mut blocked, mut pending) = (Vec::new(), Vec::new());
     for row in rows(evidence).filter(|row| wanted(row)) {
-        match (row.opinion)(evidence) {
+        match opinion(row, evidence) {
             Opinion::Blocked(message) => blocked.push(message),
             Opinion::Pending(message) => pending.push(message),
             Opinion::Passed(_) | Opinion::Absent(_) | Opinion::Objected(_) => {}
@@ -92,7 +101,7 @@ pub fn failing_probes(evidence: &Evidence<'_>) -> Vec<String> {
 
 /// Returns a line for every gate that has something to say.
 pub fn summary(evidence: &Evidence<'_>) -> Vec<String> {
-    let line = |row: &Row| match (row.opinion)(evidence) {
+    let line = |row: &Row| match opinion(row, evidence) {
         Opinion::Passed(message) => Some(format!("{}: passed. {message}", row.name.name())),
         Opinion::Blocked(message) => Some(format!("{}: blocked. {message}", row.name.name())),
         Opinion::Pending(_) | Opinion::Absent(_) | Opinion::Objected(_) => None,
@@ -104,7 +113,7 @@ pub fn summary(evidence: &Evidence<'_>) -> Vec<String> {
 pub fn objections(evidence: &Evidence<'_>) -> Vec<Objection> {
     rows(evidence)
         .filter_map(|row| {
-            if let Opinion::Objected(objections) = (row.opinion)(evidence) { Some(objections) } else { None }
+            if let Opinion::Objected(objections) = opinion(row, evidence) { Some(objections) } else { None }
         })
         .flatten()
         .collect()
@@ -114,7 +123,7 @@ pub fn objections(evidence: &Evidence<'_>) -> Vec<Objection> {
 pub(super) fn gates(evidence: &Evidence<'_>, review: ReviewState) -> Vec<Gate> {
     rows(evidence)
         .map(|row| {
-            let (state, message, objections) = match (row.opinion)(evidence) {
+            let (state, message, objections) = match opinion(row, evidence) {
                 Opinion::Passed(message) => (State::Passed, message, Vec::new()),
                 Opinion::Absent(message) => (State::Absent, message, Vec::new()),
                 Opinion::Blocked(message) => (State::Blocked, message, Vec::new()),

@@ -1,5 +1,6 @@
 //! The examiner's probes, written from the goal without a look at the change, hold on the candidate.
 
+use super::GateName;
 use super::evidence::{Evidence, Opinion, Want};
 use crate::effect::CheckKind;
 use crate::probe::{self, Probe, Runnable};
@@ -63,7 +64,8 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
                 holding += 1;
                 shown += u32::from(before == Some(false));
             }
-            Seen::Invalid(_) | Seen::Dismissed => invalid += 1,
+            Seen::Invalid(_) => invalid += 1,
+            Seen::Dismissed => {}
         }
     }
     if !failing.is_empty() {
@@ -73,8 +75,15 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
             failing.join("; ")
         ));
     }
+    if holding + invalid == 0 {
+        return Opinion::Absent("No probe follows from the goal, as was decided.".into());
+    }
     if holding == 0 {
-        return Opinion::Absent(format!("None of {invalid} probes could say anything."));
+        let text = format!(
+            "None of {invalid} probes that the examiner wrote could say anything, so nothing independent shows the goal. Say \
+             why the change reaches it all the same."
+        );
+        return Opinion::Objected(vec![evidence.objection(GateName::Probes, "none", text)]);
     }
     Opinion::Passed(format!(
         "{holding} probes hold; {shown} of them did not before the change.{}",

@@ -3,8 +3,9 @@
 use super::GateName;
 use super::evidence::{Evidence, Opinion, Reddened, Want, listed, reddened};
 use crate::effect::CheckKind;
-use crate::evidence::{Ended, Receipt, Signal};
-use crate::spec::TaskKind;
+use crate::evidence::{Ended, Receipt, Signal, TestReport};
+use crate::facts::FileRole;
+use crate::spec::{Level, TaskKind};
 use crate::task::identifiers;
 
 pub(super) fn wants(evidence: &Evidence<'_>) -> Vec<Want> {
@@ -22,6 +23,11 @@ pub(super) fn wants(evidence: &Evidence<'_>) -> Vec<Want> {
 pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     if !applies(evidence) {
         return Opinion::Absent("The task asks for no new behaviour.".into());
+    }
+    if !changes_more_than_tests(evidence) {
+        return Opinion::Blocked(
+            "Nothing but tests, comments and text changed, so no behaviour did. Change the code.".into(),
+        );
     }
     let turned = turned_green(evidence);
     if !turned.is_empty() {
@@ -46,6 +52,12 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
         Reddened::ByTest(names) => Some((*kind, names)),
         Reddened::ByLoading | Reddened::Not | Reddened::Unknown(_) => None,
     });
+    if by_test.is_some() && skips_more(evidence) {
+        return Opinion::Blocked(
+            "More tests are skipped on the change than before it, and no more pass. Let the new tests run."
+                .into(),
+        );
+    }
     if let Some((kind, names)) = by_test {
         let on = if kind == CheckKind::Reverted {
             "with the changed functions taken back"
@@ -122,9 +134,36 @@ pub(super) fn applies(evidence: &Evidence<'_>) -> bool {
     }
 }
 
+/// Tells whether the change turns tests off rather than green.
+fn skips_more(evidence: &Evidence<'_>) -> bool {
+    let report = |receipt: Option<&Receipt>| receipt.and_then(|receipt| receipt.report.clone());
+    let (Some(before), Some(after)) = (report(evidence.baseline), report(evidence.tests)) else {
+        return false;
+    };
+    after.skipped > before.skipped && after.passed <= before.passed
+}
+
+/// Tells whether anything changed effectively beside tests and text, as far as files were read.
+fn changes_more_than_tests(evidence: &Evidence<'_>) -> bool {
+    let files = &evidence.inspection.files;
+    files.is_empty()
+        || files.iter().any(|file| match file.role {
+            FileRole::Test | FileRole::TestSupport | FileRole::Docs => false,
+            FileRole::Code
+            | FileRole::TestConfig
+            | FileRole::BuildConfig
+            | FileRole::Ci
+            | FileRole::Manifest
+            | FileRole::Lock
+            | FileRole::Environment
+            | FileRole::Git
+            | FileRole::Other => file.effective,
+        })
+}
+
 /// Tells whether more tests passed than before the change.
 fn more_tests(evidence: &Evidence<'_>) -> bool {
-    let passed = |receipt: Option<&crate::evidence::Receipt>| {
+    let passed = |receipt: Option<&Receipt>| {
         receipt.and_then(|receipt| receipt.report.as_ref()).map_or(0, |report| report.passed)
     };
     passed(evidence.tests) > passed(evidence.baseline)
@@ -203,7 +242,9 @@ fn turned_green(evidence: &Evidence<'_>) -> Vec<String> {
         let turned = baseline.signal() == Signal::Fail && matches!(after.signal(), Signal::Pass { .. });
         return turned.then(|| evidence.policy.test_command.text.clone()).into_iter().collect();
     };
-    let Some(report) = after.report.as_ref().filter(|report| report.errors <= before.errors) else {
+    // A test that is skipped now is not green.
+    let sound = |report: &&TestReport| report.errors <= before.errors && report.skipped <= before.skipped;
+    let Some(report) = after.report.as_ref().filter(sound) else {
         return Vec::new();
     };
     let without = doubtful(evidence).then(|| evidence.receipt(CheckKind::Reverted)).flatten();
@@ -226,7 +267,8 @@ fn doubtful(evidence: &Evidence<'_>) -> bool {
 
 /// Returns the run of the old tests on the new code.
 fn judged<'a>(evidence: &Evidence<'a>) -> Option<&'a Receipt> {
-    if evidence.inspection.old_tests.is_empty() {
+    let off = evidence.level(GateName::OldTests) == Level::Off;
+    if evidence.inspection.old_tests.is_empty() || off {
         evidence.tests
     } else {
         evidence.receipt(CheckKind::OldTests)

@@ -1,5 +1,6 @@
 //! No secret goes into a repository.
 
+use super::GateName;
 use super::evidence::{Evidence, Opinion, added_lines, listed};
 
 /// How well-known secrets begin, and how many characters of their alphabet follow at least.
@@ -45,6 +46,13 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
         .into_iter()
         .filter_map(|(path, line, text)| Some(format!("{} in {path}:{line}", secret(text)?)))
         .collect();
+    // The shell cuts a very long diff, and says so in its last line.
+    let cut =
+        evidence.candidate.diff.lines().next_back().is_some_and(|line| line.starts_with("[The diff has "));
+    if found.is_empty() && cut {
+        let text = "The change is too long to be looked through for secrets. Make it smaller, or say what the rest of it is.";
+        return Opinion::Objected(vec![evidence.objection(GateName::Secrets, "cut", text.into())]);
+    }
     if found.is_empty() {
         return Opinion::Passed("No secret among the added lines.".into());
     }
@@ -65,6 +73,7 @@ fn secret(line: &str) -> Option<&'static str> {
             let before = line[..at].chars().next_back();
             let tail: Vec<char> = line[at + start.len()..]
                 .chars()
+                .take(200)
                 .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
                 .collect();
             before.is_none_or(|c| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))

@@ -69,6 +69,7 @@ enum Say {
 impl Told {
     pub(super) fn evidence<'a>(&'a self, answers: &'a [FindingAnswer]) -> Evidence<'a> {
         Evidence {
+            read: true,
             policy: &self.policy,
             task: &self.task,
             kind: task::kind(&self.task),

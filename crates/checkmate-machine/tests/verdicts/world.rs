@@ -19,6 +19,8 @@ pub(super) struct World {
     pub(super) baseline: Option<Receipt>,
     pub(super) tests: Vec<Receipt>,
     said: BTreeMap<String, String>,
+    /// What could not be started.
+    started: BTreeMap<String, String>,
     /// Whether what is not said is pleasant.
     pleasant: bool,
     baseline_line: String,
@@ -32,6 +34,7 @@ impl World {
             baseline: None,
             tests: Vec::new(),
             said: BTreeMap::new(),
+            started: BTreeMap::new(),
             pleasant: true,
             baseline_line: "pass 3".into(),
             tests_line: "pass 4".into(),
@@ -71,7 +74,13 @@ impl World {
 
     /// Runs what is wanted; `None` if nothing is said about it.
     pub(super) fn answer(&mut self, want: &Want) -> Option<Receipt> {
-        let line = match self.said.remove(&name(want.kind)) {
+        // What cannot be started cannot be started the second time either.
+        let key = name(want.kind);
+        if let Some(line) = self.said.get(&key).filter(|line| line.as_str() == "not started") {
+            self.started.insert(key.clone(), line.clone());
+        }
+        let again = self.started.get(&key).cloned();
+        let line = match self.said.remove(&key).or(again) {
             Some(line) => line,
             None if self.pleasant => self.usual(want.kind),
             None => return None,
