@@ -169,7 +169,9 @@ fn writes_text(first: &[Word]) -> bool {
 fn is_about_code(goal: &str, first: &[Word]) -> bool {
     let either = first.first().is_some_and(|word| word.is(EITHER));
     let extracts = first.first().is_some_and(|word| word.is("extract"));
-    let piece = first.iter().any(|word| word.is(PIECE));
+    // One name out of another is code as well.
+    let out_of = first.get(1).is_some_and(|word| word.code) && first[2..].iter().any(|word| word.code);
+    let piece = out_of || first.iter().any(|word| word.is(PIECE));
     !either || (!tells_results(goal) && (!extracts || piece))
 }
 
@@ -255,6 +257,7 @@ mod tests {
             ("Extract the title from the page header.", None),
             ("Extract the domain: domain(…) returns the part behind @. Add tests.", Some(Feature)),
             ("Extract the loop of parse() into a helper.", Some(Refactor)),
+            ("Extract parse_header() out of parse().", Some(Refactor)),
             ("Add a --json flag to list; keep the behaviour without it.", Some(Feature)),
             ("Move total() to sums.py; keep the behaviour. Do not add files.", Some(Refactor)),
             ("Simplify fractions: simplify(n, d) must return the lowest terms.", Some(Feature)),
