@@ -283,10 +283,14 @@ fn aims_at_tests(words: &[Word], named: &BTreeSet<String>, verbs: &str) -> bool 
             name => name.starts_with("test_"),
         }
     };
-    let passes = |word: &Word| names(word) || word.is(BETWEEN) || word.is(PIECE) || word.is(verbs);
+    let passes = |at: usize| {
+        let word = &words[at];
+        // "Rename `a` to `b` and its tests."
+        let becomes = word.is("to by with") && words.get(at + 1).is_some_and(|next| next.code);
+        names(word) || becomes || word.is(BETWEEN) || word.is(PIECE) || word.is(verbs)
+    };
     words.iter().enumerate().filter(|(_, word)| word.is(verbs)).any(|(at, _)| {
-        let end =
-            words[at + 1..].iter().position(|word| !passes(word)).map_or(words.len(), |end| at + 1 + end);
+        let end = (at + 1..words.len()).find(|&at| !passes(at)).unwrap_or(words.len());
         // What ends the run may be the tests themselves.
         (at + 1..words.len().min(end + 1)).any(is_test)
     })
@@ -395,6 +399,7 @@ mod tests {
             "Drop words of one letter, and add tests.",
             "Drop words of one letter in words_of(), and add tests.",
             "Read the version from package.json and print it.",
+            "returns the version that stands in package.json",
             "version() returns the version that stands in package.json.",
             "Add version(), which returns the version that stands in package.json.",
         ] {
@@ -407,6 +412,7 @@ mod tests {
         use Permission::{ChangeTests, Config, DeleteTests};
         let table = [
             ("Change parse() to trim; update the tests.", ChangeTests, "parse trims", "total adds"),
+            ("Rename `total` to `sum_of` and its tests too.", ChangeTests, "total", "parse"),
             ("Change `parse` and its tests.", ChangeTests, "parse trims", "total adds"),
             ("Remove `legacy_parse` and its tests.", DeleteTests, "test_legacy_parse", "test_total"),
             ("Remove the deprecated function old_total.", DeleteTests, "test_old_total", "test_total"),
