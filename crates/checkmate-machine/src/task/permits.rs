@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::words::{forbids, identifiers, sentences, words};
+use super::words::{Word, forbids, identifiers, marked, sentences, words};
 use crate::spec::{Task, TaskKind};
 
 /// Something that can be allowed.
@@ -187,23 +187,35 @@ fn spoken(sentence: &str, named: &BTreeSet<String>) -> Vec<(Permission, BTreeSet
     let words = words(sentence);
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
     let mut held = Vec::new();
-    if !named.is_empty() && aims_at_tests(&words, &["remove", "delete", "drop"]) {
+    let marked = marked(sentence);
+    if !named.is_empty() && aims_at_tests(&marked, named, REMOVE) {
         held.push((Permission::DeleteTests, named.clone()));
     }
-    let change = ["update", "adjust", "adapt", "rewrite", "rename", "change", "replace", "correct"];
-    if aims_at_tests(&words, &change) {
+    let removed = removed(&marked, named);
+    if !removed.is_empty() {
+        held.push((Permission::DeleteTests, removed));
+    }
+    // With nothing named, a permit would hold for every test: it takes a verb that is said of tests.
+    let change = if named.is_empty() {
+        "update adjust adapt rewrite correct"
+    } else {
+        "update adjust adapt rewrite correct rename change replace"
+    };
+    if aims_at_tests(&marked, named, change) {
         held.push((Permission::ChangeTests, named.clone()));
     }
-    let files: BTreeSet<String> = words
+    let files: BTreeSet<String> = marked
         .iter()
-        .filter(|word| {
-            let name = word.rsplit('/').next().unwrap_or(word);
-            CONFIG.contains(&name)
+        .enumerate()
+        .filter(|(at, word)| {
+            let name = word.text.rsplit('/').next().unwrap_or(&word.text);
+            let config = CONFIG.contains(&name)
                 || name.contains(".config.")
-                || word.starts_with(".github")
-                || word.contains("workflows/")
+                || word.text.starts_with(".github")
+                || word.text.contains("workflows/");
+            config && is_changed(&marked[..*at])
         })
-        .cloned()
+        .map(|(_, word)| word.text.clone())
         .collect();
     if !files.is_empty() {
         held.push((Permission::Config, files));
@@ -248,14 +260,80 @@ fn spoken(sentence: &str, named: &BTreeSet<String>) -> Vec<(Permission, BTreeSet
     held
 }
 
-/// Tells whether one of these verbs is about tests: they follow it, with nothing between that is done to something else.
-fn aims_at_tests(words: &[String], verbs: &[&str]) -> bool {
-    const OTHER: [&str; 8] = ["add", "write", "with", "so", "that", "fails", "without", "for"];
-    let is_test = |word: &String| matches!(word.as_str(), "test" | "tests") || word.starts_with("test_");
-    words.iter().enumerate().filter(|(_, word)| verbs.contains(&word.as_str())).any(|(at, _)| {
-        let behind = &words[at + 1..];
-        let Some(end) = behind.iter().position(is_test).filter(|end| *end <= 8) else { return false };
-        !behind[..end].iter().any(|word| OTHER.contains(&word.as_str()))
+/// Verbs of taking away.
+const REMOVE: &str = "remove delete drop";
+/// Words that may stand between a verb and what it is done to.
+const BETWEEN: &str = "the its their existing old all any and or both affected corresponding \
+                       accordingly related";
+/// Words that may stand before or behind the name of a piece of code.
+const PIECE: &str = "deprecated obsolete unused dead legacy function functions method methods class classes module \
+                     helper command";
+
+/// Tells whether one of these verbs is about tests: they follow it, with nothing between but articles and names.
+fn aims_at_tests(words: &[Word], named: &BTreeSet<String>, verbs: &str) -> bool {
+    const FOLLOWS: &str = "for of in to that which and so as too accordingly case cases suite file files";
+    const RESULT: &str = "pass passes passing still fail run stay remain must should will are is";
+    let names = |word: &Word| word.code || named.iter().any(|name| name.to_lowercase() == word.text);
+    let is_test = |at: usize| {
+        let next = words.get(at + 1);
+        match words[at].text.as_str() {
+            "tests" => next.is_none_or(|next| !next.is(RESULT)),
+            // A test runner is no test.
+            "test" => next.is_none_or(|next| next.is(FOLLOWS)),
+            name => name.starts_with("test_"),
+        }
+    };
+    let passes = |at: usize| {
+        let word = &words[at];
+        // "Rename `a` to `b` and its tests."
+        let becomes = word.is("to by with") && words.get(at + 1).is_some_and(|next| next.code);
+        names(word) || becomes || word.is(BETWEEN) || word.is(PIECE) || word.is(verbs)
+    };
+    words.iter().enumerate().filter(|(_, word)| word.is(verbs)).any(|(at, _)| {
+        let end = (at + 1..words.len()).find(|&at| !passes(at)).unwrap_or(words.len());
+        // What ends the run may be the tests themselves.
+        (at + 1..words.len().min(end + 1)).any(is_test)
+    })
+}
+
+/// Returns the names of code that a sentence takes away as a whole.
+fn removed(words: &[Word], named: &BTreeSet<String>) -> BTreeSet<String> {
+    const FOLLOWS: &str = "and or its from in with together along as because which that plus since altogether \
+                           entirely completely now";
+    let mut found = BTreeSet::new();
+    for (at, _) in words.iter().enumerate().filter(|(_, word)| word.is(REMOVE)) {
+        for (at, word) in words.iter().enumerate().skip(at + 1) {
+            let whole = words.get(at + 1).is_none_or(|next| next.code || next.is(FOLLOWS) || next.is(PIECE));
+            if word.code && whole {
+                let last = word.text.rsplit('.').next().filter(|_| !word.text.contains('/'));
+                found.extend(
+                    named
+                        .iter()
+                        .filter(|name| {
+                            let name = name.to_lowercase();
+                            name == word.text || last.is_some_and(|last| name == last)
+                        })
+                        .cloned(),
+                );
+            }
+            let support = word.is("support") || (word.is("for") && words[at - 1].is("support"));
+            if !(word.code && whole || word.is(BETWEEN) || word.is(PIECE) || support) {
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// Tells whether what follows these words is to change: a verb of change stands there, and behind it nothing that only
+/// reads.
+fn is_changed(words: &[Word]) -> bool {
+    const CHANGE: &str = "add change update edit set raise bump extend configure adjust rename move";
+    const READ: &str = "read reads reading return returns returning parse parses load loads print prints show shows \
+                        list lists stands";
+    words.iter().enumerate().filter(|(_, word)| word.is(CHANGE)).any(|(at, verb)| {
+        let moves = verb.is("move rename");
+        !words[at + 1..].iter().any(|word| word.is(READ) || (word.is("from") && !moves))
     })
 }
 
@@ -300,5 +378,53 @@ mod tests {
             permits("Add the semver package as a dependency.", &[])
                 .allow(Permission::Deps, ["dependencies.semver"])
         );
+    }
+
+    #[test]
+    fn a_ban_or_an_aside_permits_nothing() {
+        for goal in [
+            "You can't change the tests.",
+            "There is no need to update the tests.",
+            "Change no tests.",
+            "Change none of the tests.",
+            "Avoid having to change existing tests.",
+            "Remove the limit in `slugify` but let all tests pass.",
+            "Remove trailing blanks in `slugify` and its tests pass.",
+            "Remove `slugify` limit, and add tests.",
+            "Change total() until the tests pass.",
+            "Change total() and its tests pass.",
+            "Change slug() to lower case, and add tests.",
+            "Change the tests.",
+            "Change the test runner of run_all().",
+            "Drop words of one letter, and add tests.",
+            "Drop words of one letter in words_of(), and add tests.",
+            "Read the version from package.json and print it.",
+            "returns the version that stands in package.json",
+            "version() returns the version that stands in package.json.",
+            "Add version(), which returns the version that stands in package.json.",
+        ] {
+            assert_eq!(permits(goal, &[]).held, [], "{goal}");
+        }
+    }
+
+    #[test]
+    fn a_goal_permits_what_it_says() {
+        use Permission::{ChangeTests, Config, DeleteTests};
+        let table = [
+            ("Change parse() to trim; update the tests.", ChangeTests, "parse trims", "total adds"),
+            ("Rename `total` to `sum_of` and its tests too.", ChangeTests, "total", "parse"),
+            ("Change `parse` and its tests.", ChangeTests, "parse trims", "total adds"),
+            ("Remove `legacy_parse` and its tests.", DeleteTests, "test_legacy_parse", "test_total"),
+            ("Remove the deprecated function old_total.", DeleteTests, "test_old_total", "test_total"),
+            ("Delete `legacy`. Leave total() alone.", DeleteTests, "legacy", "total"),
+            ("Drop support for parse_v1() in total().", DeleteTests, "parse_v1", "total"),
+            ("Add a lint script to package.json.", Config, "package.json", "pytest.ini"),
+            ("Move the settings from setup.cfg to pyproject.toml.", Config, "pyproject.toml", "tox.ini"),
+        ];
+        for (goal, permission, about, other) in table {
+            let held = permits(goal, &[]);
+            assert!(held.allow(permission, [about]) && !held.allow(permission, [other]), "{goal}");
+        }
+        assert!(permits("Adjust the existing tests.", &[]).allow(ChangeTests, ["anything"]));
     }
 }

@@ -32,16 +32,64 @@ pub(super) fn words(sentence: &str) -> Vec<String> {
         .collect()
 }
 
+/// A word of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    /// The word in lower case, a name or a path in one piece.
+    pub(super) text: String,
+    /// Whether it is written as code: between backticks, called, or by its look.
+    pub(super) code: bool,
+}
+
+impl Word {
+    /// Tells whether it is one of these, in plain English.
+    pub(super) fn is(&self, list: &str) -> bool {
+        !self.code && among(&self.text, list)
+    }
+}
+
+/// Tells whether a word is in a list with blanks between.
+pub(super) fn among(word: &str, list: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
+}
+
+/// Returns the words of a sentence, code told from English.
+pub(super) fn marked(sentence: &str) -> Vec<Word> {
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '/' | '\'');
+    let mut found = Vec::new();
+    for (piece, text) in sentence.split('`').enumerate() {
+        let mut rest = text;
+        while let Some(start) = rest.find(part) {
+            rest = &rest[start..];
+            let end = rest.find(|c| !part(c)).unwrap_or(rest.len());
+            let word = rest[..end].trim_matches(['.', '-', '\'']);
+            rest = &rest[end..];
+            if !word.is_empty() {
+                let code = piece % 2 == 1 || looks_like_code(word) || rest.starts_with('(');
+                found.push(Word { text: word.to_lowercase(), code });
+            }
+        }
+    }
+    found
+}
+
 /// Tells whether a sentence forbids rather than asks.
 pub(super) fn forbids(sentence: &str) -> bool {
-    let words = words(sentence);
-    let pairs = words.windows(2).any(|pair| {
-        matches!(
-            (pair[0].as_str(), pair[1].as_str()),
-            ("do" | "must" | "should" | "may" | "shall", "not") | ("leave" | "keep", _)
-        )
-    });
-    pairs || words.iter().any(|word| matches!(word.as_str(), "don't" | "never" | "without" | "cannot"))
+    let words = words(&sentence.replace('’', "'"));
+    let held = words.windows(2).any(|pair| matches!(pair[0].as_str(), "leave" | "keep"));
+    // `None` within a sentence is a value.
+    let value = words.first().is_none_or(|word| word != "none") && !sentence.contains("none");
+    let denies = |at: usize, word: &str| {
+        let next = words.get(at + 1).map_or("", String::as_str);
+        match word {
+            "no" => next != "longer",
+            "none" => !value,
+            "nothing" | "avoid" | "avoiding" | "never" | "without" | "cannot" => true,
+            // What is not used is a reason, not an order.
+            _ => (word == "not" || word.ends_with("n't")) && !among(next, "used called referenced only"),
+        }
+    };
+    held || words.iter().enumerate().any(|(at, word)| denies(at, word))
 }
 
 /// Returns the names of code and files that a goal mentions: `snake_case`, `CamelCase`, `called()`, `a/path.py`, and
@@ -104,6 +152,30 @@ mod tests {
     #[test]
     fn a_full_stop_in_a_name_ends_no_sentence() {
         assert_eq!(sentences("Change a.py. Do not touch b.py!"), ["Change a.py", "Do not touch b.py"]);
-        assert!(forbids("Do not change the tests") && !forbids("Change the tests"));
+    }
+
+    #[test]
+    fn an_order_is_told_from_a_ban() {
+        for sentence in [
+            "Do not change the tests",
+            "You can't change the tests",
+            "You can’t change the tests",
+            "There is no need to update the tests",
+            "Change no tests",
+            "Change none of the tests",
+            "None of the tests may change",
+            "Avoid having to change existing tests",
+            "Change nothing in the tests",
+        ] {
+            assert!(forbids(sentence), "{sentence}");
+        }
+        for sentence in [
+            "Change the tests",
+            "Change find() to return None, and update the tests",
+            "Remove `old`, which is no longer needed, and its tests",
+            "Remove `old`, which is not used, and its tests",
+        ] {
+            assert!(!forbids(sentence), "{sentence}");
+        }
     }
 }
