@@ -316,7 +316,13 @@ impl Value {
         match self {
             Value::List(items) | Value::Tuple(items) | Value::Set(items) => of(&mut items.iter()),
             Value::Map(pairs) => of(&mut pairs.iter().flat_map(|(key, value)| [key, value])),
-            _ => (0, 1),
+            Value::Null
+            | Value::Undefined
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::Bytes(_) => (0, 1),
         }
     }
 
