@@ -29,7 +29,9 @@ mod roles;
 mod spots;
 mod tests;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use checkmate_machine::facts::{FileFacts, Inspection, Reading};
 use checkmate_machine::ids::TreeId;
@@ -56,11 +58,21 @@ type Read<'a> = Box<dyn Fn(&str) -> Option<Vec<u8>> + 'a>;
 pub(crate) struct Side<'a> {
     files: BTreeMap<String, Blob>,
     read: Read<'a>,
+    /// The texts of the blobs that were read, so that none is read twice.
+    texts: Texts,
 }
+
+/// Texts by blob; `None` for what is no text.
+type Texts = Rc<RefCell<BTreeMap<String, Option<String>>>>;
 
 impl<'a> Side<'a> {
     pub(crate) fn new(files: BTreeMap<String, Blob>, read: Read<'a>) -> Self {
-        Self { files, read }
+        Self { files, read, texts: Texts::default() }
+    }
+
+    /// Shares what was read with the other side, which has much the same blobs.
+    pub(crate) fn with_texts_of(self, other: &Side<'_>) -> Self {
+        Self { texts: Rc::clone(&other.texts), ..self }
     }
 
     /// Returns the paths of this side, in order.
@@ -76,8 +88,13 @@ impl<'a> Side<'a> {
     /// Returns a file's text; `None` if there is none, or if it is binary, too long or no file.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         let blob = self.files.get(path).filter(|blob| blob.regular)?;
-        let bytes = (self.read)(&blob.id).filter(|bytes| bytes.len() <= LONGEST && !bytes.contains(&0))?;
-        String::from_utf8(bytes).ok()
+        if let Some(known) = self.texts.borrow().get(&blob.id) {
+            return known.clone();
+        }
+        let bytes = (self.read)(&blob.id).filter(|bytes| bytes.len() <= LONGEST && !bytes.contains(&0));
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+        self.texts.borrow_mut().insert(blob.id.clone(), text.clone());
+        text
     }
 
     /// Returns a file as a syntax tree; `None` if its language has no grammar here or it does not parse.
@@ -128,6 +145,7 @@ fn file(wish: &Wish<'_>, path: &str) -> FileFacts {
     let (before, after) = (wish.before.source(path), wish.after.source(path));
     let texts = (wish.before.text(path), wish.after.text(path));
     let role = roles::of(wish, path);
+    let unparsed = before.is_none() && wish.before.has(path) || after.is_none() && wish.after.has(path);
     let reading = match (&before, &after) {
         (Some(_), Some(_)) => Reading::Tree,
         (Some(_), None) if !wish.after.has(path) => Reading::Tree,
@@ -140,7 +158,7 @@ fn file(wish: &Wish<'_>, path: &str) -> FileFacts {
         role,
         reading,
         effective: language::differs(before.as_ref(), after.as_ref()),
-        code_differs: functions::code_differs(before.as_ref(), after.as_ref()),
+        code_differs: unparsed || functions::code_differs(before.as_ref(), after.as_ref()),
         tests_before: before.as_ref().map(tests::of).unwrap_or_default(),
         tests_after: after.as_ref().map(tests::of).unwrap_or_default(),
         spots: spots::added(wish, path, role, before.as_ref(), after.as_ref()),

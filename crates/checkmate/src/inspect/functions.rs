@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use checkmate_machine::facts::{FileFacts, FileRole};
+use tree_sitter::Node;
 
 pub(super) use self::items::{Item, is_test_attribute, items};
-use super::language::leaves;
+use super::language::{Language, descend, differs, leaves};
 use super::{Source, Wish};
 
 /// What an item of a file is.
@@ -54,19 +55,50 @@ pub(super) struct Function {
     pub(super) new: Part,
 }
 
-/// Tells whether the items of a file that are no tests differ effectively. What cannot be parsed, or has no items,
-/// differs.
+/// Tells whether what is no test in a file differs effectively. Only Rust keeps tests beside the code: elsewhere it is
+/// whether the file does. What cannot be parsed differs.
 pub(super) fn code_differs(before: Option<&Source>, after: Option<&Source>) -> bool {
-    let texts = |source: &Source| -> Vec<String> {
-        let all = items(source);
-        all.iter().flat_map(|item| leaves(source, item.node)).map(|leaf| leaf.text.to_owned()).collect()
-    };
-    match (before.map(texts), after.map(texts)) {
-        (Some(before), Some(after)) if !(before.is_empty() && after.is_empty()) => before != after,
-        (None, Some(added)) => !added.is_empty(),
-        (Some(_), None) => true,
-        (_, _) => true,
+    let rust = |source: Option<&Source>| source.is_none_or(|source| source.language == Language::Rust);
+    if !(rust(before) && rust(after)) {
+        return differs(before, after);
     }
+    match (before.map(outside_of_tests), after.map(outside_of_tests)) {
+        (Some(before), Some(after)) => before != after,
+        (Some(only), None) | (None, Some(only)) => !only.is_empty(),
+        (None, None) => true,
+    }
+}
+
+/// Returns the code of a Rust file that no test attribute stands before, with its depth in blocks.
+fn outside_of_tests(source: &Source) -> Code<'_> {
+    // Attributes stand beside what they belong to.
+    let (mut tests, mut attributes, mut test) = (Vec::new(), Vec::new(), false);
+    for node in descend(source.root()) {
+        match node.kind() {
+            "attribute_item" => {
+                attributes.push(node);
+                test |= is_test_attribute(source.of(node));
+            }
+            kind if kind.contains("comment") => {}
+            _ if attributes.last().is_some_and(|last: &Node<'_>| last.parent() == node.parent()) => {
+                if std::mem::take(&mut test) {
+                    tests.extend(attributes.iter().map(Node::byte_range).chain([node.byte_range()]));
+                }
+                attributes.clear();
+            }
+            _ => {}
+        }
+    }
+    // In the order of the source, so that each is looked at once.
+    let mut tests = tests.into_iter().peekable();
+    let mut end = 0;
+    let outside = leaves(source, source.root()).into_iter().filter(|leaf| {
+        while let Some(test) = tests.next_if(|test| test.start <= leaf.start) {
+            end = end.max(test.end);
+        }
+        leaf.start >= end
+    });
+    outside.map(|leaf| (leaf.text, leaf.depth)).collect()
 }
 
 /// All of them.

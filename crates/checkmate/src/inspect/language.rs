@@ -55,12 +55,18 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Parses a file; `None` if its language has no grammar here or it has errors.
+    /// Parses a file; `None` if its language has no grammar here, if it has errors, or if the language may read it
+    /// otherwise than the grammar does.
     pub(crate) fn parse(path: &str, text: String) -> Option<Self> {
-        let language = Language::of(path)?;
+        let language = Language::of(path).filter(|language| !is_ambiguous(*language, &text))?;
         let mut parser = Parser::new();
         parser.set_language(&language.grammar()).ok()?;
         let tree = parser.parse(&text, None).filter(|tree| !tree.root_node().has_error())?;
+        // In a module of JavaScript `<!--` is code.
+        let markup = text.contains("<!--") || text.contains("-->");
+        if markup && descend(tree.root_node()).iter().any(|node| node.kind() == "html_comment") {
+            return None;
+        }
         Some(Self { path: path.to_owned(), language, text, tree })
     }
 
@@ -99,6 +105,43 @@ impl Source {
     pub(crate) fn line(&self, node: Node<'_>) -> String {
         one_line(self.of(node))
     }
+}
+
+/// Tells whether lines, or comments, may end where the grammar sees no end, so that a comment can hold code.
+fn is_ambiguous(language: Language, text: &str) -> bool {
+    let lone_return = || text.match_indices('\r').any(|(at, _)| text.as_bytes().get(at + 1) != Some(&b'\n'));
+    lone_return()
+        || match language {
+            Language::Python => text.split('\n').take(2).filter_map(coding).any(|name| {
+                !matches!(name.as_str(), "utf-8" | "utf8" | "ascii" | "us-ascii" | "latin-1" | "latin1")
+                    && !matches!(name.as_str(), "iso-8859-1" | "iso8859-1" | "utf-8-sig")
+            }),
+            Language::Java => text.match_indices('\\').any(|(at, _)| ends_in_java(&text[at + 1..])),
+            Language::JavaScript | Language::TypeScript | Language::Tsx => {
+                text.contains(['\u{2028}', '\u{2029}'])
+            }
+            Language::Rust | Language::Go => false,
+        }
+}
+
+/// Returns the encoding that a comment line of Python names (PEP 263).
+fn coding(line: &str) -> Option<String> {
+    let line = line.trim_start_matches('\u{feff}').trim_start_matches([' ', '\t', '\u{c}']);
+    let comment = line.strip_prefix('#')?;
+    comment.match_indices("coding").find_map(|(at, word)| {
+        let name = comment.get(at + word.len()..)?.strip_prefix([':', '='])?.trim_start_matches([' ', '\t']);
+        let end = name.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '.'));
+        let name = name.get(..end.unwrap_or(name.len())).filter(|name| !name.is_empty())?;
+        Some(name.to_ascii_lowercase().replace('_', "-"))
+    })
+}
+
+/// Tells whether what follows a backslash of Java stands for a line end, or for a sign that ends a comment.
+fn ends_in_java(escape: &str) -> bool {
+    let digits = escape.trim_start_matches(['u', 'U']);
+    let ends = ["000a", "000d", "002a", "002f"];
+    digits.len() < escape.len()
+        && digits.get(..4).is_some_and(|digits| ends.iter().any(|end| digits.eq_ignore_ascii_case(end)))
 }
 
 /// Returns a text on one line, at most 200 characters. Does not read on behind them.
@@ -184,7 +227,10 @@ fn is_documentation(language: Language, node: Node<'_>) -> bool {
     language == Language::Python
         && node.kind() == "expression_statement"
         && node.named_child_count() == 1
-        && node.named_child(0).is_some_and(|child| child.kind() == "string")
+        && node.named_child(0).is_some_and(|child| {
+            // What is put into a string is code.
+            child.kind() == "string" && children(child).iter().all(|part| part.kind() != "interpolation")
+        })
 }
 
 /// Tells whether two sides of a file differ in more than comments, documentation strings and blank space. What cannot
@@ -200,4 +246,44 @@ pub(crate) fn differs(before: Option<&Source>, after: Option<&Source>) -> bool {
 /// Returns the tokens of a file with the number of blocks that hold each, so that moved blocks differ too.
 fn shape(source: &Source) -> Vec<(&str, u32)> {
     leaves(source, source.root()).into_iter().map(|leaf| (leaf.text, leaf.depth)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_hold_code_in_a_comment_is_not_parsed() {
+        for (path, text, parses) in [
+            ("a.py", "A = 1\n# Why.\n", true),
+            ("a.py", "A = 1\r\n# Why.\r\n", true),
+            ("a.py", "A = 1\n# Why.\rA = 2\n", false),
+            ("a.js", "// Why.\ra();\n", false),
+            ("a.js", "// Why.\u{2028}a();\n", false),
+            ("a.js", "a(b <!--c);\n)", false),
+            ("a.js", "a('<!-- b -->');\n", true),
+            ("a.py", "# -*- coding: raw_unicode_escape -*-\nA = 1\n", false),
+            ("a.py", "#!/usr/bin/python3\n# vim: set fileencoding=utf-7 :\nA = 1\n", false),
+            ("a.py", "\u{feff}# coding=rot13\nA = 1\n", false),
+            ("a.py", "# -*- coding: UTF_8 -*-\nA = 1\n", true),
+            ("a.py", "# coding: latin-1\nA = 1\n", true),
+            ("a.py", "# How decoding works: badly.\nA = 1\n", true),
+            ("a.py", "A = 1\nB = 2\n# coding: rot13\n", true),
+            ("A.java", "class A {} // Why. \\u000a int b;\n", false),
+            ("A.java", "class A {} // Why. \\uuu000D int b;\n", false),
+            ("A.java", "class A {} /* Why. \\u002A/ int b; /* */\n", false),
+            ("A.java", "class A {} /* Why. *\\u002f int b; /* */\n", false),
+            ("A.java", "class A { char b = '\\u0041'; }\n", true),
+        ] {
+            assert_eq!(Source::parse(path, text.to_owned()).is_some(), parses, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_string_that_calls_something_is_no_documentation() {
+        let [one, two, three] =
+            ["\"a\"\n", "\"b\"\n", "f\"{b()}\"\n"].map(|text| Source::parse("a.py", text.to_owned()));
+        assert!(!differs(one.as_ref(), two.as_ref()));
+        assert!(differs(two.as_ref(), three.as_ref()));
+    }
 }

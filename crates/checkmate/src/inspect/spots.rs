@@ -8,10 +8,12 @@ mod java;
 mod javascript;
 mod lines;
 mod literals;
+mod paths;
 mod python;
 mod rust;
 mod words;
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use checkmate_machine::facts::{FileRole, Spot, SpotKind};
@@ -95,6 +97,8 @@ struct Places<'a, 't> {
     seeded: bool,
     /// Whether the file itself is a program.
     program: bool,
+    /// Where names get their values.
+    definitions: OnceCell<paths::Definitions<'t>>,
 }
 
 impl<'a, 't> Places<'a, 't> {
@@ -133,7 +137,17 @@ impl<'a, 't> Places<'a, 't> {
         let text = &outline.source.text;
         let seeded = words::SEEDS.iter().any(|word| text.contains(word));
         let program = words::is_program(&outline.source.path);
-        Self { outline, role, spots: Vec::new(), functions, statements, tests, seeded, program }
+        Self {
+            outline,
+            role,
+            spots: Vec::new(),
+            functions,
+            statements,
+            tests,
+            seeded,
+            program,
+            definitions: OnceCell::new(),
+        }
     }
 
     fn add(&mut self, kind: SpotKind, at: usize) {
@@ -189,7 +203,15 @@ impl<'a, 't> Places<'a, 't> {
             return;
         }
         if words::protected(text) && !matches!(self.role, FileRole::BuildConfig | FileRole::Ci) {
-            self.add(SpotKind::TreeWrite, at);
+            // Tests write to what fixtures and helpers hand them; code writes where its caller says.
+            let repository = match paths::root(self, at) {
+                paths::Root::Repository => true,
+                paths::Root::Given => false,
+                paths::Root::Unknown => !self.in_test(at),
+            };
+            if repository {
+                self.add(SpotKind::TreeWrite, at);
+            }
         }
     }
 }
@@ -231,5 +253,61 @@ mod tests {
         let script = "jest.mock('./a');\nassert.equal = () => {};\ntest.only('a', () => { setTimeout(f, 10); Math.random(); process.exit(0); });\n";
         let kinds = told("a.test.js", FileRole::Test, script);
         assert_eq!(kinds, ["FrameworkPatch 2", "CollectionHook 3", "Sleep 3", "Chance 3", "Exit 3"]);
+    }
+
+    #[test]
+    fn only_writes_to_the_repository_tell() {
+        let writes = |path: &str, role: FileRole, text: &str| {
+            let told = told(path, role, text).into_iter().filter(|spot| spot.starts_with("TreeWrite"));
+            told.count()
+        };
+        let test = |line: &str| {
+            let text = format!(
+                "ROOT = Path(__file__).parent\nLATER = LATER2\ndef root():\n    return Path.cwd()\n\
+                 def made():\n    return Project.create()\n\
+                 def setup_function():\n    global base\n    base = mkdtemp()\n\
+                 def test_a(project, here=Path('.')):\n    {line}\n"
+            );
+            writes("tests/test_a.py", FileRole::Test, &text)
+        };
+        for (line, expected) in [
+            ("(project / 'package.json').write_text('')", 0),
+            ("(project.path / 'a' / 'package.json').write_text('')", 0),
+            ("(base / 'package.json').write_text('')", 0),
+            ("(made() / 'package.json').write_text('')", 0),
+            ("open(os.path.join(project, 'package.json'), 'w').write('')", 0),
+            ("shutil.copy('tests/a.json', project / 'package.json')", 0),
+            ("open('conftest.py', 'w').write('')", 1),
+            ("Path('conftest.py').write_text('')", 1),
+            ("(ROOT / 'conftest.py').write_text('')", 1),
+            ("(root() / 'conftest.py').write_text('')", 1),
+            ("(here / 'conftest.py').write_text('')", 1),
+            ("(Path(__file__).parent / 'conftest.py').write_text(project)", 1),
+            ("shutil.copy(project / 'a.py', 'tests/test_a.py')", 1),
+            ("os.rename(project / 'a.py', 'conftest.py')", 1),
+        ] {
+            assert_eq!(test(line), expected, "{line}");
+        }
+        let script = |line: &str| {
+            let text = format!(
+                "let dir;\nconst here = path.dirname(fileURLToPath(import.meta.url));\n\
+                 beforeEach(() => {{ dir = mkdtempSync(join(tmpdir(), 'a-')); }});\n\
+                 test('a', (t) => {{ {line} }});\n"
+            );
+            writes("a.test.js", FileRole::Test, &text)
+        };
+        for (line, expected) in [
+            ("writeFileSync(join(dir, 'package.json'), JSON.stringify({ a: 1 }));", 0),
+            ("fs.writeFileSync(path.join(t.dir, 'package.json'), '');", 0),
+            ("fs.writeFileSync('package.json', '');", 1),
+            ("fs.writeFileSync(path.join(here, 'package.json'), '');", 1),
+            ("fs.copyFileSync(join(dir, 'a'), join(process.cwd(), 'package.json'));", 1),
+        ] {
+            assert_eq!(script(line), expected, "{line}");
+        }
+        let code = |line: &str| writes("a.py", FileRole::Code, &format!("def f(folder):\n    {line}\n"));
+        assert_eq!(code("(folder / 'package.json').write_text('')"), 0);
+        assert_eq!(code("(OTHER / 'package.json').write_text('')"), 1);
+        assert_eq!(code("open('conftest.py', 'w').write('')"), 1);
     }
 }

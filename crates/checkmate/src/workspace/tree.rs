@@ -40,6 +40,12 @@ pub(crate) enum Place<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Listing(BTreeMap<Vec<u8>, Entry>);
 
+impl FromIterator<(Vec<u8>, Entry)> for Listing {
+    fn from_iter<I: IntoIterator<Item = (Vec<u8>, Entry)>>(entries: I) -> Self {
+        Self(entries.into_iter().collect())
+    }
+}
+
 impl Listing {
     /// Says what is at a path.
     pub(crate) fn at(&self, path: &str) -> Place<'_> {
@@ -129,7 +135,7 @@ impl Workspace {
             let (mode, _kind, id) = (words.next()?, words.next()?, words.next()?);
             Some((record[tab + 1..].to_vec(), Entry { mode: mode.to_owned(), id: id.to_owned() }))
         });
-        Ok(Listing(entries.collect()))
+        Ok(entries.collect())
     }
 
     /// Says how large blobs are, in bytes.

@@ -1,5 +1,6 @@
 //! Values that a program writes down as literals, read from one source and written into another.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -9,6 +10,10 @@ use crate::inspect::language::{Language, Source, children};
 
 /// A longer text is not repeated in a call, in characters.
 const LONGEST: usize = 4000;
+/// A value with more levels is not read: whatever prints, copies or drops it calls itself for every level.
+const DEEPEST: usize = 60;
+/// The arguments of one call hold at most so many values, with those that names stand for.
+const LARGEST: usize = 20_000;
 
 /// A value without names in it.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,53 +58,146 @@ impl Args {
 
 /// Reads the arguments of a call; `None` if one of them is no literal.
 pub(super) fn arguments(source: &Source, list: Node<'_>, names: &Names) -> Option<Args> {
+    let reader = Reader::new(source, names);
     let mut args = Args::default();
     for child in children(list) {
         match child.kind() {
             "comment" => {}
             "keyword_argument" => {
                 let name = source.of(child.child_by_field_name("name")?).to_owned();
-                args.named.push((name, value(source, child.child_by_field_name("value")?, names)?));
+                args.named.push((name, reader.value(child.child_by_field_name("value")?, 0)?));
             }
-            _ => args.positional.push(value(source, child, names)?),
+            _ => args.positional.push(reader.value(child, 0)?),
         }
     }
     Some(args)
 }
 
-/// Reads a literal; `None` if it is none.
+/// Reads a literal; `None` if it is none, or if it is too deep or too large to be worked with.
 pub(super) fn value(source: &Source, node: Node<'_>, names: &Names) -> Option<Value> {
-    let text = source.of(node);
-    let items = || all(source, &children(node), names);
-    Some(match node.kind() {
-        "none" | "null" => Value::Null,
-        "undefined" => Value::Undefined,
-        "true" => Value::Bool(true),
-        "false" => Value::Bool(false),
-        "identifier" => return names.get(text).cloned(),
-        "integer" | "float" | "number" => number(text)?,
-        "string" | "template_string" => string(source, node)?,
-        "concatenated_string" => Value::Text(joined(&items()?)?),
-        "list" | "array" => Value::List(items()?),
-        "tuple" => Value::Tuple(items()?),
-        "set" => Value::Set(items()?),
-        "parenthesized_expression" => return value(source, node.named_child(0)?, names),
-        "dictionary" | "object" => map(source, node, names)?,
-        "unary_operator" | "unary_expression" => negated(source, node, names)?,
-        "binary_operator" | "binary_expression" => repeated(source, node, names)?,
-        "new_expression" if text.starts_with("new Set") => {
-            match all(source, &children(node.child_by_field_name("arguments")?), names)?.as_slice() {
-                [] => Value::Set(Vec::new()),
-                [Value::List(items)] => Value::Set(items.clone()),
-                _ => return None,
-            }
-        }
-        _ => return None,
-    })
+    Reader::new(source, names).value(node, 0)
 }
 
-fn all(source: &Source, nodes: &[Node<'_>], names: &Names) -> Option<Vec<Value>> {
-    nodes.iter().filter(|node| node.kind() != "comment").map(|node| value(source, *node, names)).collect()
+/// Reads literals. What it returns is at most [`DEEPEST`] values deep, so that whatever walks it may call itself.
+struct Reader<'a> {
+    source: &'a Source,
+    names: &'a Names,
+    /// How many more values can be read.
+    room: Cell<usize>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(source: &'a Source, names: &'a Names) -> Self {
+        Self { source, names, room: Cell::new(LARGEST) }
+    }
+
+    fn take(&self, values: usize) -> Option<()> {
+        self.room.set(self.room.get().checked_sub(values)?);
+        Some(())
+    }
+
+    /// Returns what a name stands for. It must not become deeper by it than what is written out.
+    fn named(&self, name: &str, depth: usize) -> Option<Value> {
+        let value = self.names.get(name)?;
+        let (deep, large) = value.extent();
+        self.take(large)?;
+        (depth + deep <= DEEPEST).then(|| value.clone())
+    }
+
+    fn value(&self, node: Node<'_>, depth: usize) -> Option<Value> {
+        if depth > DEEPEST {
+            return None;
+        }
+        self.take(1)?;
+        let text = self.source.of(node);
+        let items = || self.all(&children(node), depth + 1);
+        Some(match node.kind() {
+            "none" | "null" => Value::Null,
+            "undefined" => Value::Undefined,
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            "identifier" => return self.named(text, depth),
+            "integer" | "float" | "number" => number(text)?,
+            "string" | "template_string" => string(self.source, node)?,
+            "concatenated_string" => Value::Text(joined(&items()?)?),
+            "list" | "array" => Value::List(items()?),
+            "tuple" => Value::Tuple(items()?),
+            "set" => Value::Set(items()?),
+            "parenthesized_expression" => return self.value(node.named_child(0)?, depth + 1),
+            "dictionary" | "object" => self.map(node, depth + 1)?,
+            "unary_operator" | "unary_expression" => self.negated(node, depth + 1)?,
+            "binary_operator" | "binary_expression" => self.repeated(node, depth + 1)?,
+            "new_expression" if text.starts_with("new Set") => {
+                match self.all(&children(node.child_by_field_name("arguments")?), depth + 1)?.as_slice() {
+                    [] => Value::Set(Vec::new()),
+                    [Value::List(items)] => Value::Set(items.clone()),
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    fn all(&self, nodes: &[Node<'_>], depth: usize) -> Option<Vec<Value>> {
+        let nodes = nodes.iter().filter(|node| node.kind() != "comment");
+        nodes.map(|node| self.value(*node, depth)).collect()
+    }
+
+    fn map(&self, node: Node<'_>, depth: usize) -> Option<Value> {
+        let mut pairs = Vec::new();
+        for child in children(node).into_iter().filter(|child| child.kind() != "comment") {
+            if child.kind() == "shorthand_property_identifier" {
+                let name = self.source.of(child);
+                pairs.push((Value::Text(name.to_owned()), self.named(name, depth)?));
+                continue;
+            }
+            let key = (child.kind() == "pair").then(|| child.child_by_field_name("key")).flatten()?;
+            let key = match key.kind() {
+                "property_identifier" => Value::Text(self.source.of(key).to_owned()),
+                "computed_property_name" => self.value(key.named_child(0)?, depth)?,
+                _ => self.value(key, depth)?,
+            };
+            pairs.push((key, self.value(child.child_by_field_name("value")?, depth)?));
+        }
+        Some(Value::Map(pairs))
+    }
+
+    fn negated(&self, node: Node<'_>, depth: usize) -> Option<Value> {
+        let value = self.value(node.named_child(0)?, depth)?;
+        match (self.source.of(node).chars().next()?, value) {
+            // JavaScript has a zero below zero.
+            ('-', Value::Int(0)) if self.source.language != Language::Python => Some(Value::Float(-0.0)),
+            ('-', Value::Int(number)) => number.checked_neg().map(Value::Int),
+            ('-', Value::Float(number)) => Some(Value::Float(-number)),
+            ('!', Value::Int(number)) => Some(Value::Bool(number == 0)),
+            (_, _) => None,
+        }
+    }
+
+    /// Reads `"ab" * 20`, `[0] * 3` and `"a" + "b"`.
+    fn repeated(&self, node: Node<'_>, depth: usize) -> Option<Value> {
+        let side = |name| self.value(node.child_by_field_name(name)?, depth);
+        let operator = self.source.of(node.child_by_field_name("operator")?);
+        let times = |count: i128, length: usize| {
+            usize::try_from(count.max(0)).ok().filter(|count| count.saturating_mul(length) <= LONGEST)
+        };
+        match (operator, side("left")?, side("right")?) {
+            ("*", Value::Text(text), Value::Int(count)) | ("*", Value::Int(count), Value::Text(text)) => {
+                Some(Value::Text(text.repeat(times(count, text.len())?)))
+            }
+            ("*", Value::List(items), Value::Int(count)) => {
+                let count = times(count, items.len())?.min(200);
+                let large = items.iter().map(|item| item.extent().1).sum::<usize>();
+                self.take(large.checked_mul(count)?)?;
+                Some(Value::List(std::iter::repeat_n(items, count).flatten().collect()))
+            }
+            ("+", Value::Text(one), Value::Text(two)) => {
+                (one.len() + two.len() <= LONGEST).then(|| Value::Text(one + &two))
+            }
+            ("+", Value::Int(one), Value::Int(two)) => Some(Value::Int(one.checked_add(two)?)),
+            (_, _, _) => None,
+        }
+    }
 }
 
 fn number(text: &str) -> Option<Value> {
@@ -192,59 +290,8 @@ fn unescaped(text: &str) -> Option<String> {
 }
 
 fn joined(items: &[Value]) -> Option<String> {
-    items.iter().map(Value::text).collect()
-}
-
-fn map(source: &Source, node: Node<'_>, names: &Names) -> Option<Value> {
-    let mut pairs = Vec::new();
-    for child in children(node).into_iter().filter(|child| child.kind() != "comment") {
-        if child.kind() == "shorthand_property_identifier" {
-            let name = source.of(child);
-            pairs.push((Value::Text(name.to_owned()), names.get(name)?.clone()));
-            continue;
-        }
-        let key = (child.kind() == "pair").then(|| child.child_by_field_name("key")).flatten()?;
-        let key = match key.kind() {
-            "property_identifier" => Value::Text(source.of(key).to_owned()),
-            "computed_property_name" => value(source, key.named_child(0)?, names)?,
-            _ => value(source, key, names)?,
-        };
-        pairs.push((key, value(source, child.child_by_field_name("value")?, names)?));
-    }
-    Some(Value::Map(pairs))
-}
-
-fn negated(source: &Source, node: Node<'_>, names: &Names) -> Option<Value> {
-    let value = value(source, node.named_child(0)?, names)?;
-    match (source.of(node).chars().next()?, value) {
-        // JavaScript has a zero below zero.
-        ('-', Value::Int(0)) if source.language != Language::Python => Some(Value::Float(-0.0)),
-        ('-', Value::Int(number)) => Some(Value::Int(-number)),
-        ('-', Value::Float(number)) => Some(Value::Float(-number)),
-        ('!', Value::Int(number)) => Some(Value::Bool(number == 0)),
-        (_, _) => None,
-    }
-}
-
-/// Reads `"ab" * 20`, `[0] * 3` and `"a" + "b"`.
-fn repeated(source: &Source, node: Node<'_>, names: &Names) -> Option<Value> {
-    let side = |name| value(source, node.child_by_field_name(name)?, names);
-    let operator = source.of(node.child_by_field_name("operator")?);
-    let times = |count: i128, length: usize| {
-        usize::try_from(count.max(0)).ok().filter(|count| count.saturating_mul(length) <= LONGEST)
-    };
-    match (operator, side("left")?, side("right")?) {
-        ("*", Value::Text(text), Value::Int(count)) | ("*", Value::Int(count), Value::Text(text)) => {
-            Some(Value::Text(text.repeat(times(count, text.len())?)))
-        }
-        ("*", Value::List(items), Value::Int(count)) => {
-            let count = times(count, items.len())?.min(200);
-            Some(Value::List(std::iter::repeat_n(items, count).flatten().collect()))
-        }
-        ("+", Value::Text(one), Value::Text(two)) => Some(Value::Text(one + &two)),
-        ("+", Value::Int(one), Value::Int(two)) => Some(Value::Int(one.checked_add(two)?)),
-        (_, _, _) => None,
-    }
+    let texts: Vec<&str> = items.iter().map(Value::text).collect::<Option<_>>()?;
+    (texts.iter().map(|text| text.len()).sum::<usize>() <= LONGEST).then(|| texts.concat())
 }
 
 impl Value {
@@ -256,6 +303,27 @@ impl Value {
     /// Returns the items of a list or a tuple.
     pub(super) fn items(&self) -> Option<&[Value]> {
         if let Value::List(items) | Value::Tuple(items) = self { Some(items) } else { None }
+    }
+
+    /// Returns how deep the value is, 0 for one that holds nothing, and how many values it is made of. Calls itself:
+    /// what [`value`] returns is never deep.
+    fn extent(&self) -> (usize, usize) {
+        let of = |values: &mut dyn Iterator<Item = &Value>| {
+            values.map(Value::extent).fold((1_usize, 1_usize), |(deep, large), (depth, size)| {
+                (deep.max(depth + 1), large.saturating_add(size))
+            })
+        };
+        match self {
+            Value::List(items) | Value::Tuple(items) | Value::Set(items) => of(&mut items.iter()),
+            Value::Map(pairs) => of(&mut pairs.iter().flat_map(|(key, value)| [key, value])),
+            Value::Null
+            | Value::Undefined
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::Bytes(_) => (0, 1),
+        }
     }
 
     /// Writes the value down; in ASCII, so that no encoding matters.

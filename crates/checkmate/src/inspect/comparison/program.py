@@ -126,7 +126,8 @@ def limited(work, *arguments):
     signal.setitimer(signal.ITIMER_REAL, SECONDS_PER_CALL)
     try:
         return work(*arguments)
-    except Slow:
+    except BaseException:
+        # Too slow, or there is nothing to call: a module may answer for a missing name with any error.
         return None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

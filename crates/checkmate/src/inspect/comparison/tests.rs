@@ -114,6 +114,41 @@ fn javascript_literals_are_read_and_written() {
 }
 
 #[test]
+fn what_is_too_deep_or_too_large_is_not_read() {
+    let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    let around = |open: &str, close: &str| format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
+    let doubled = |first: &str, sign: &str| {
+        let next = |n: usize| match sign {
+            "[]" => format!("a{} = [a{n}, a{n}]\n", n + 1),
+            sign => format!("a{} = a{n} {sign} a{n}\n", n + 1),
+        };
+        format!("a0 = {first}\n{}f(a40)", (0..40).map(next).collect::<String>())
+    };
+    let chain: String = (0..200).map(|n| format!("a{} = [a{n}]\n", n + 1)).collect();
+    for test in [
+        format!("f({})", deep(100_000)),
+        format!("f({})", around("(", ")")),
+        format!("f({})", around("{1: ", "}")),
+        format!("f({}1)", "-".repeat(100_000)),
+        format!("f({}1)", "1 + ".repeat(100_000)),
+        format!("x = {}\nf(x)", deep(100_000)),
+        format!("f({})", deep(62)),
+        format!("a0 = 1\n{chain}f(a200)"),
+        doubled("1", "[]"),
+        doubled("'text'", "+"),
+        "f([[[[[0] * 200] * 200] * 200] * 200])".to_owned(),
+        "f(-0x80000000000000000000000000000000)".to_owned(),
+    ] {
+        let start: String = test.chars().take(40).collect();
+        assert_eq!(read("test_m.py", &test, &[target("m.py", "f", false)]), Vec::<String>::new(), "{start}");
+    }
+    assert_eq!(read("test_m.py", &format!("f({})", deep(60)), &[target("m.py", "f", false)]).len(), 1);
+    for test in [format!("f({})", deep(100_000)), format!("f({})", around("({ a: ", "})"))] {
+        assert_eq!(read("m.test.js", &test, &[target("m.js", "f", false)]), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn calls_of_python_tests_are_read() {
     let targets = [target("m.py", "f", false), target("m.py", "Cache", true)];
     for (test, calls) in [
@@ -220,7 +255,11 @@ fn the_reach_of_a_change_is_what_mentions_it() {
             &["f", "g"][..],
         ),
         ("m.py", "def f(): return 1", "def f():\n    # Why.\n    return 1", &[]),
-        ("m.py", "def f(): return 1", "def f(): return 1\ndef g(): return 2", &[]),
+        // What is new has calls too.
+        ("m.py", "def f(): return 1", "def f(): return 1\ndef g(): return 2", &["g"]),
+        ("m.py", "", "def g(): return 2", &["g"]),
+        ("m.js", "", "export function g() { return 2; }", &["g"]),
+        ("m.js", "function g() { return 2; }", "export function g() { return 2; }", &[]),
         (
             "m.py",
             "def f(p): return open(p)\ndef g(): return f(1)",
@@ -292,7 +331,9 @@ fn nothing_to_call_is_no_comparison() {
     let test = ("test_m.py", "f(1)");
     assert_eq!(comparison(TaskKind::Tests, "", &[before, test], &[after, test]), None);
     assert_eq!(comparison(TaskKind::Bugfix, "", &[before], &[after]), None);
-    assert_eq!(comparison(TaskKind::Bugfix, "", &[test], &[after, test]), None);
+    assert_eq!(comparison(TaskKind::Bugfix, "", &[after, test], &[test]), None);
+    // A new file has nothing to be compared with, but calls that mutants of it are compared by.
+    assert!(comparison(TaskKind::Bugfix, "", &[test], &[after, test]).is_some());
     assert!(comparison(TaskKind::Docs, "", &[before, test], &[after, test]).is_some());
 }
 

@@ -325,10 +325,11 @@ pub(in crate::inspect) fn is_test_attribute(text: &str) -> bool {
     let compact: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
     let inner = compact.trim_start_matches(['#', '!', '[']).trim_end_matches(']');
     if let Some(condition) = inner.strip_prefix("cfg(") {
-        let words = || condition.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-        return words().any(|word| word == "test")
-            && !condition.starts_with("any(")
-            && words().all(|word| word != "not");
+        // What is quoted is the name of a feature or of a platform.
+        let plain = || condition.split('"').step_by(2);
+        let words =
+            || plain().flat_map(|part| part.split(|letter: char| !letter.is_alphanumeric() && letter != '_'));
+        return words().any(|word| word == "test") && words().all(|word| word != "not" && word != "any");
     }
     let path = inner.split('(').next().unwrap_or("");
     let last = path.rsplit("::").next().unwrap_or("");

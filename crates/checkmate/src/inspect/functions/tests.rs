@@ -2,8 +2,8 @@ use checkmate_machine::facts::{FileFacts, FileRole, Reading};
 use checkmate_machine::ids::TreeId;
 use checkmate_machine::spec::TaskKind;
 
-use super::{Function, changed};
-use crate::inspect::{Blob, Side, Wish};
+use super::{Function, changed, code_differs};
+use crate::inspect::{Blob, Side, Source, Wish};
 
 /// A file: its path, its role, its text before and after.
 type File<'a> = (&'a str, FileRole, Option<&'a str>, Option<&'a str>);
@@ -96,4 +96,36 @@ fn methods_constants_and_types_by_language() {
     assert_eq!(names("a.go", "package p\n", go), "+Cache.Get(a,b); +limit() hidden; +Cache()");
     let java = "public class A {\n  static final int B = 1;\n  public A(int c) {}\n  public int d(int... e) { return 1; }\n}\n";
     assert_eq!(names("A.java", "class A {}\n", java), "A(); +A.B() hidden; +A.A(c); +A.d(e)");
+}
+
+#[test]
+fn code_differs_where_anything_but_tests_does() {
+    let differs = |path: &str, before: &str, after: &str| {
+        let [before, after] = [before, after].map(|text| Source::parse(path, text.to_owned()));
+        code_differs(before.as_ref(), after.as_ref())
+    };
+    for (path, before, after, expected) in [
+        ("a.py", "f(1)\n", "f(2)\n", true),
+        ("a.py", "import a\ndef f(): pass\n", "import b\ndef f(): pass\n", true),
+        ("a.py", "f(1)\n", "f(1)  # one\n", false),
+        ("a.js", "f(1);", "f(2);", true),
+        ("a.rs", "use a::b;\nfn f() {}\n", "use a::c;\nfn f() {}\n", true),
+        ("a.rs", "m!(1);\n", "m!(2);\n", true),
+        (
+            "a.rs",
+            "fn f() {}\n",
+            "fn f() {}\n/// Why.\n#[cfg(test)]\n#[path = \"t.rs\"]\nmod tests { fn g() {} }\n",
+            false,
+        ),
+        ("a.rs", "fn f() {}\n", "#[inline]\n#[test]\nfn g() {}\nfn f() {}\n", false),
+        ("a.rs", "fn f() {}\n", "#[test]\nfn g() {}\n#[inline]\nfn f() {}\n", true),
+        ("a.rs", "fn f() {}\n", "#[cfg(feature = \"test\")]\nfn g() {}\nfn f() {}\n", true),
+        ("a.rs", "fn f() {}\n", "#[cfg(all(any(test, unix)))]\nfn g() {}\nfn f() {}\n", true),
+        ("a.rs", "fn f() {}\n", "#[test]\n#[ignore]\n// Why.\nfn g() { 1 }\nfn f() {}\n", false),
+        ("a.rs", "fn f() {}\n", "#[cfg(test)]\nmod tests {}\nfn f() { 1 }\n", true),
+        ("a.rs", "fn f() {}\n", "#[cfg(not(test))]\nfn g() {}\nfn f() {}\n", true),
+        ("a.rs", "fn f() {", "fn f() {}", true),
+    ] {
+        assert_eq!(differs(path, before, after), expected, "{after}");
+    }
 }

@@ -45,10 +45,6 @@ const BUILTINS: [&str; 20] = [
     "sum",
 ];
 
-/// Marks that say nothing about whether a test runs.
-const HARMLESS_MARKS: [&str; 6] =
-    ["asyncio", "anyio", "django_db", "usefixtures", "parametrize", "filterwarnings"];
-
 pub(super) fn look(places: &mut Places<'_, '_>, at: usize) {
     match places.outline.kind(at) {
         "call" => call(places, at),
@@ -245,7 +241,8 @@ fn assignment(places: &mut Places<'_, '_>, at: usize) {
     }
     let collects = match target {
         "collect_ignore" | "collect_ignore_glob" | "pytest_plugins" => true,
-        "pytestmark" => !HARMLESS_MARKS.iter().any(|mark| value.contains(mark)) || value.contains("skip"),
+        // Other marks only name groups of tests.
+        "pytestmark" => ["skip", "xfail"].iter().any(|mark| outline.field_text(at, "right").contains(mark)),
         target => (target == "__test__" || target.ends_with(".__test__")) && value == "False",
     };
     if top && collects {

@@ -1,3 +1,5 @@
+use checkmate_machine::spec::TaskKind;
+
 use super::*;
 
 /// Discovers, and returns the message of the error.
@@ -294,4 +296,18 @@ fn a_file_that_changes_after_the_snapshot_is_noticed() {
     scene.write("b", "2\n");
     assert_eq!(snapshot.outdated(&paths).unwrap(), ["a"]);
     assert_eq!(snapshot.outdated(&[]).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_that_git_cannot_read_is_no_fact_about_a_change() {
+    let scene = Scene::with(&[("a.py", "A = 1\n"), ("b.py", "B = 1\n")]);
+    let workspace = scene.workspace();
+    let base = workspace.prepare(&[]).unwrap().base;
+    let empty = TreeId::new("4b825dc642cb6eb9a060e54bf8d69288fbee4904");
+    let inspect = || workspace.inspect(&base, &empty, TaskKind::Bugfix, "");
+    assert_eq!(inspect().unwrap().files.len(), 2);
+    let id = scene.git(&["rev-parse", "HEAD:b.py"]);
+    fs::remove_file(scene.root().join(".git/objects").join(&id[..2]).join(&id[2..])).unwrap();
+    let message = inspect().unwrap_err().to_string();
+    assert!(message.contains(&id), "{message}");
 }
