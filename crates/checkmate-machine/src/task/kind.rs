@@ -98,7 +98,12 @@ fn infer(goal: &str) -> Option<TaskKind> {
     let starts = |list: &str| first.first().is_some_and(|word| word.is(list));
     let has = |list: &str| first.iter().any(|word| word.is(list));
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
-    if has(BROKEN) || starts("repair") {
+    // What a goal says of itself goes before what it mentions: to document a failure, or to test one, mends none.
+    let itself = starts("document explain describe docs refactor")
+        || (starts("add write extend improve")
+            && first.iter().skip(1).take(2).any(|word| word.is("test tests")))
+        || (has("typo typos") && has(TEXT_FILES));
+    if (has(BROKEN) || starts("repair")) && !itself {
         return Some(TaskKind::Bugfix);
     }
     if is_invisible(&first) {
@@ -108,7 +113,9 @@ fn infer(goal: &str) -> Option<TaskKind> {
         sentences(goal).iter().any(|sentence| forbids(sentence) && sentence.to_lowercase().contains(what))
     };
     let silent = forbidden("code") || forbidden("behavio") || !says(&["bug", "must", "implement"]);
-    let told = starts("document explain describe docs") || (writes_text(&first) && silent);
+    let told = starts("document explain describe docs")
+        || (has("typo typos") && has(TEXT_FILES))
+        || (writes_text(&first) && silent);
     if told && !asks_for_tests(goal) {
         return Some(TaskKind::Docs);
     }
@@ -134,6 +141,10 @@ fn infer(goal: &str) -> Option<TaskKind> {
     }
     says(&["bug", "fix "]).then_some(TaskKind::Bugfix)
 }
+
+/// Where a mistake in writing is one of text.
+const TEXT_FILES: &str =
+    "readme readme.md docs documentation comment comments docstring changelog changelog.md";
 
 /// Tells whether a first sentence asks for what no test can see: types for a reader, or speed.
 fn is_invisible(first: &[Word]) -> bool {
@@ -232,6 +243,10 @@ mod tests {
             ),
             ("Add truncate(text, limit) to textkit and export it. Add tests.", Some(Feature)),
             ("parse() must collect repeated keys into an array in order. Add tests.", Some(Feature)),
+            ("Fix the typo in README.md.", Some(Docs)),
+            ("Document what happens when parse fails.", Some(Docs)),
+            ("Add tests for parse() covering wrong input.", Some(Tests)),
+            ("Refactor the handling of failing requests.", Some(Refactor)),
             ("Document wrap_words in README.md with one example. Do not change code.", Some(Docs)),
             ("Explain in a comment why wrap_words never splits a word. No behaviour change.", Some(Docs)),
             ("Refactor wrap_words for readability. Behaviour must not change.", Some(Refactor)),
