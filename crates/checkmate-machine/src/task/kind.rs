@@ -98,11 +98,12 @@ fn infer(goal: &str) -> Option<TaskKind> {
     let starts = |list: &str| first.first().is_some_and(|word| word.is(list));
     let has = |list: &str| first.iter().any(|word| word.is(list));
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
+    let slip = has("typo typos") && says(&TEXT_FILES);
     // What a goal says of itself goes before what it mentions: to document a failure, or to test one, mends none.
     let itself = starts("document explain describe docs refactor")
         || (starts("add write extend improve")
             && first.iter().skip(1).take(2).any(|word| word.is("test tests")))
-        || (has("typo typos") && has(TEXT_FILES));
+        || slip;
     if (has(BROKEN) || starts("repair")) && !itself {
         return Some(TaskKind::Bugfix);
     }
@@ -113,9 +114,7 @@ fn infer(goal: &str) -> Option<TaskKind> {
         sentences(goal).iter().any(|sentence| forbids(sentence) && sentence.to_lowercase().contains(what))
     };
     let silent = forbidden("code") || forbidden("behavio") || !says(&["bug", "must", "implement"]);
-    let told = starts("document explain describe docs")
-        || (has("typo typos") && has(TEXT_FILES))
-        || (writes_text(&first) && silent);
+    let told = starts("document explain describe docs") || slip || (writes_text(&first) && silent);
     if told && !asks_for_tests(goal) {
         return Some(TaskKind::Docs);
     }
