@@ -142,8 +142,7 @@ fn infer(goal: &str) -> Option<TaskKind> {
 }
 
 /// Where a mistake in writing is one of text.
-const TEXT_FILES: &str =
-    "readme readme.md docs documentation comment comments docstring changelog changelog.md";
+const TEXT_FILES: [&str; 6] = ["readme", "docs", "documentation", "comment", "docstring", "changelog"];
 
 /// Tells whether a first sentence asks for what no test can see: types for a reader, or speed.
 fn is_invisible(first: &[Word]) -> bool {
