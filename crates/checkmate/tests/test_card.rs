@@ -30,7 +30,7 @@ fn criteria_are_those_of_the_probes_and_their_contents_stay_out() {
         output.ended(0),
         &[
             "✓ probes         2 probes hold; 2 of them did not before the change. 1 said nothing.",
-            "✓ goal: A shout ends with a mark — shown by `mark-one`, `mark-two`\n",
+            "✓ goal: A shout ends with a mark — shown by `probe-1`, `probe-2`\n",
             "· goal: A shout stays inside — not shown by any test or probe\n",
         ],
     );
@@ -46,9 +46,9 @@ fn a_refusal_names_what_stands_in_the_way_and_what_would_change_it() {
         output.ended(2),
         &[
             " NOT APPROVED  Add shout\n   Not approved because `probes` and `review` do not let it through.\n",
-            "✗ probes         Probes that an examiner wrote from the goal alone fail on the change: `calm`",
+            "✗ probes         Probes that an examiner wrote from the goal alone fail on the change: `probe-1`",
             "Mend the change, or dispute a probe once by its name in `answers`",
-            "✗ goal: A shout is calm — does not hold: `calm`\n",
+            "✗ goal: A shout is calm — does not hold: `probe-1`\n",
             "✗ not asked any more: determinism\n",
             "stopped by max_iterations",
         ],

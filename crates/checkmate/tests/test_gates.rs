@@ -154,7 +154,7 @@ fn probe() -> Value {
 
 /// One mark, and a dispute of the probe that wants two.
 fn disputed() -> Script {
-    let answers = json!([{"to": "two-marks", "answer": "disagree", "text": "The goal wants one mark."}]);
+    let answers = json!([{"to": "probe-1", "answer": "disagree", "text": "The goal wants one mark."}]);
     Script::new()
         .entry(json!({"role": "examiner", "reply": probe()}))
         .builder(builds(&shout("$1!")))
@@ -189,7 +189,7 @@ fn the_moderator_decides_about_a_disputed_probe() {
 fn without_a_moderator_a_person_decides_about_a_disputed_probe() {
     let environment = world(json!({"examiner": true}));
     let output = run(&environment, "Add shout", &disputed());
-    assert_has(output.ended(2), &["disputes the probe `two-marks`", "The goal wants one mark."]);
+    assert_has(output.ended(2), &["disputes the probe `probe-1`", "The goal wants one mark."]);
     assert_eq!(environment.result()["stopped_by"], "needs_human");
     assert!(!environment.has("src/shout.sh"));
 }

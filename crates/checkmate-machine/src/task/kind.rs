@@ -1,6 +1,6 @@
 //! What sort of change a task is.
 
-use super::words::{Word, forbids, marked, sentences, words};
+use super::words::{Word, forbids, identifiers, marked, sentences, words};
 use crate::spec::{Task, TaskKind};
 
 /// The sort of a change, and who says so.
@@ -117,6 +117,9 @@ fn infer(goal: &str) -> Option<TaskKind> {
     let told = starts("document explain describe docs") || slip || (writes_text(&first) && silent);
     if told && !asks_for_tests(goal) {
         return Some(TaskKind::Docs);
+    }
+    if starts("rename") && identifiers(goal).len() > 1 {
+        return Some(TaskKind::Refactor);
     }
     let kept = says(&KEEP);
     if starts(SAME) && (kept || is_about_code(goal, &first)) || kept && !asks_for_more(&lower) {

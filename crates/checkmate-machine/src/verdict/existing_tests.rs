@@ -11,7 +11,11 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     let mut wrong = Vec::new();
     for file in &evidence.inspection.files {
         for test in &file.tests_before {
-            wrong.extend(complaint(evidence, file, test));
+            let said = complaint(evidence, file, test);
+            // Under its new name it may be all that it was.
+            let renamed = renamed(test, &evidence.task.goal).filter(|_| said.is_some());
+            let stands = renamed.is_some_and(|test| complaint(evidence, file, &test).is_none());
+            wrong.extend(said.filter(|_| !stands));
         }
         wrong.extend(unread(evidence, file));
         wrong.extend(steered(evidence, file));
@@ -40,6 +44,9 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
             text,
         )]);
     }
+    if !skips_more(evidence) {
+        return passed();
+    }
     let skipped: Vec<String> = evidence
         .fresh_tests()
         .into_iter()
@@ -48,13 +55,51 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
         })
         .collect();
     if skipped.is_empty() {
-        return Opinion::Passed("No existing test was deleted, skipped, weakened or shadowed.".into());
+        return passed();
     }
     let text = format!(
         "The change adds tests that do not run: {}. Let them run, or say why they cannot.",
         listed(skipped.iter().map(String::as_str))
     );
     Opinion::Objected(vec![evidence.objection(GateName::ExistingTests, &skipped.join(" "), text)])
+}
+
+fn passed() -> Opinion {
+    Opinion::Passed("No existing test was deleted, skipped, weakened or shadowed.".into())
+}
+
+/// Tells whether more tests are skipped than before: a marker for another machine keeps none from running here. Where the
+/// runner does not tell, the marker counts.
+fn skips_more(evidence: &Evidence<'_>) -> bool {
+    let skipped = |receipt: Option<&crate::evidence::Receipt>| {
+        receipt.and_then(|receipt| receipt.report.as_ref()).map(|report| report.skipped)
+    };
+    match (skipped(evidence.baseline), skipped(evidence.tests)) {
+        (Some(before), Some(after)) => after > before,
+        (_, _) => true,
+    }
+}
+
+/// Returns a test as it reads once the goal's renaming is done.
+fn renamed(test: &TestFunction, goal: &str) -> Option<TestFunction> {
+    let words: Vec<&str> = goal
+        .split_whitespace()
+        .map(|word| word.trim_matches(|c: char| !(c.is_alphanumeric() || c == '_')))
+        .collect();
+    let at = words.iter().position(|word| word.eq_ignore_ascii_case("rename"))?;
+    let to = at + words.iter().skip(at).take(8).position(|word| *word == "to")?;
+    let (old, new) = (words.get(to.checked_sub(1)?)?, words.get(to + 1)?);
+    let long = old.len() > 2 && new.len() > 2 && old != new;
+    long.then(|| {
+        let with = |text: &String| text.replace(old, new);
+        let mut test = test.clone();
+        test.name = with(&test.name);
+        test.mentions = test.mentions.iter().map(with).collect();
+        for assertion in &mut test.assertions {
+            assertion.text = with(&assertion.text);
+        }
+        test
+    })
 }
 
 /// Says what happened to a test that was there before.

@@ -5,6 +5,18 @@ use super::evidence::{Evidence, Opinion, listed};
 use crate::facts::{FileRole, Section, SpotKind};
 use crate::task::Permission;
 
+/// Tells whether an entry declares what the goal asks for: a feature, an export, a command.
+fn is_declared(goal: &str, entry: &str) -> bool {
+    let goal = goal.to_lowercase();
+    let declares = [
+        ("features.", "feature"),
+        ("exports", "export"),
+        ("bin", "command"),
+        ("project.scripts.", "command"),
+    ];
+    declares.iter().any(|(start, word)| entry.starts_with(start) && goal.contains(word))
+}
+
 pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     let mut touched = Vec::new();
     for file in &evidence.inspection.files {
@@ -34,6 +46,7 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
                 Section::TestScript | Section::TestConfig => evidence.permits.told(Permission::Config, names),
                 Section::Build | Section::Dependency | Section::InstallScript | Section::Description => {
                     evidence.permits.allow(Permission::Config, names)
+                        || is_declared(&evidence.task.goal, &entry.name)
                 }
             };
             if !permitted {

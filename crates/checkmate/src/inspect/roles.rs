@@ -100,7 +100,7 @@ fn by_place(place: &Place) -> Guess {
     if place.ending == "snap" || place.in_support() && !(code && named_as_test(place)) {
         return Guess::Is(FileRole::TestSupport);
     }
-    if place.ending == "bats" {
+    if matches!(place.ending.as_str(), "bats" | "t") {
         return Guess::Is(FileRole::Test);
     }
     if !code {
