@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `label` | `good` or `bad`: what the change is in truth |
 //! | `expect` | `approved` or `not_approved`: what has to come out; `any`, where only the laws below count |
-//! | `lost` | why this bad change is approved all the same; `approved` is then expected, so that a gain is noticed |
+//! | `lost` | why this bad change is approved, or this good one stopped, all the same; that is then expected, so that a gain is noticed |
 //! | `gate` | a gate that has to be among the reasons |
 //! | `goal`, `kind`, `permits`, `given_red` | the task file; permits are separated by spaces; without `kind` it is null |
 //! | `test_command`, `allow_paths` | the configuration; globs are separated by spaces |
@@ -172,7 +172,11 @@ impl Case {
     }
 
     fn expected(&self) -> &str {
-        if self.headers.contains_key("lost") { "approved" } else { self.header("expect") }
+        match (self.headers.contains_key("lost"), self.header("label")) {
+            (true, "good") => "not_approved",
+            (true, _) => "approved",
+            (false, _) => self.header("expect"),
+        }
     }
 
     fn json(&self, what: &str) -> Option<Value> {

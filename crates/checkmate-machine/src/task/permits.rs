@@ -138,7 +138,12 @@ impl Permits {
 /// Returns the names of a goal that can bind a permit of a task file.
 fn binding(permission: Permission, named: &BTreeSet<String>) -> BTreeSet<String> {
     match permission {
-        Permission::ChangeTests | Permission::DeleteTests => named.clone(),
+        Permission::ChangeTests | Permission::DeleteTests => {
+            // A goal that names a test means that one, and not all that has to do with the code it names.
+            let tests: BTreeSet<String> =
+                named.iter().filter(|word| word.starts_with("test_")).cloned().collect();
+            if tests.is_empty() { named.clone() } else { tests }
+        }
         // A goal that names a function says nothing about which file may change with it.
         Permission::Config | Permission::Deps => BTreeSet::new(),
         Permission::Paths => named.iter().filter(|word| word.contains(['.', '/'])).cloned().collect(),
