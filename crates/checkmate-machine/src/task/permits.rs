@@ -194,7 +194,7 @@ fn spoken(sentence: &str, named: &BTreeSet<String>) -> Vec<(Permission, BTreeSet
     let mut held = Vec::new();
     let marked = marked(sentence);
     if !named.is_empty() && aims_at_tests(&marked, named, REMOVE) {
-        held.push((Permission::DeleteTests, named.clone()));
+        held.push((Permission::DeleteTests, binding(Permission::DeleteTests, named)));
     }
     let removed = removed(&marked, named);
     if !removed.is_empty() {
@@ -207,7 +207,7 @@ fn spoken(sentence: &str, named: &BTreeSet<String>) -> Vec<(Permission, BTreeSet
         "update adjust adapt rewrite correct rename change replace"
     };
     if aims_at_tests(&marked, named, change) {
-        held.push((Permission::ChangeTests, named.clone()));
+        held.push((Permission::ChangeTests, binding(Permission::ChangeTests, named)));
     }
     let files: BTreeSet<String> = marked
         .iter()
