@@ -108,7 +108,7 @@ fn infer(goal: &str) -> Option<TaskKind> {
         return Some(TaskKind::Bugfix);
     }
     if is_invisible(&first) {
-        return None;
+        return Some(TaskKind::Refactor);
     }
     let forbidden = |what: &str| {
         sentences(goal).iter().any(|sentence| forbids(sentence) && sentence.to_lowercase().contains(what))
@@ -290,9 +290,9 @@ mod tests {
             ("Format the code with black.", Some(Chore)),
             ("Pin the sidebar while scrolling.", None),
             ("Pin serde to 1.0.200.", Some(Chore)),
-            ("Add type hints to total().", None),
-            ("Make total() faster.", None),
-            ("Speed up total(). Add tests.", None),
+            ("Add type hints to total().", Some(Refactor)),
+            ("Make total() faster.", Some(Refactor)),
+            ("Speed up total(). Add tests.", Some(Refactor)),
         ];
         for (goal, kind) in table {
             assert_eq!(infer(goal), kind, "{goal}");
