@@ -101,6 +101,7 @@ impl Cycle {
                 if self.examines() {
                     // Another base and other tests: what was gathered speaks for neither.
                     let review = self.approved_by.unwrap_or(ReviewState::Missing);
+                    self.verdict = None;
                     return self.examine(After::Approve(review));
                 }
                 let review = self.approved_by.unwrap_or(ReviewState::Missing);
