@@ -1,6 +1,6 @@
 //! What the shell finds out about a change by reading it: syntax trees, manifests, names.
 //!
-//! Everything here is a fact about bytes, never a judgement: [`crate::exam`] judges. A fact that could not be had is
+//! Everything here is a fact about bytes, never a judgement: [`crate::verdict`] judges. A fact that could not be had is
 //! absent, not guessed; a grammar upgrade changes what later runs see and never how an old journal replays.
 
 use serde::{Deserialize, Serialize};

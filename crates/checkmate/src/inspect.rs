@@ -137,7 +137,7 @@ pub(crate) fn inspect(wish: &Wish<'_>) -> Inspection {
     inspection.added_symbols = functions.added();
     inspection.reverted = layers::reverted(wish, &functions);
     inspection.mutants = mutants::of(wish, &inspection.files, &functions);
-    inspection.comparison = comparison::of(wish, &inspection.files, &functions);
+    inspection.comparison = comparison::of(wish, &inspection.files);
     inspection
 }
 

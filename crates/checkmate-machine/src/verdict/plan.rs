@@ -99,14 +99,19 @@ pub fn failing_probes(evidence: &Evidence<'_>) -> Vec<String> {
     probes::failing(evidence)
 }
 
-/// Returns a line for every gate that has something to say.
+/// Returns a line for every gate that has something to say, and the notes that no gate judges.
 pub fn summary(evidence: &Evidence<'_>) -> Vec<String> {
     let line = |row: &Row| match opinion(row, evidence) {
         Opinion::Passed(message) => Some(format!("{}: passed. {message}", row.name.name())),
         Opinion::Blocked(message) => Some(format!("{}: blocked. {message}", row.name.name())),
         Opinion::Pending(_) | Opinion::Absent(_) | Opinion::Objected(_) => None,
     };
-    rows(evidence).filter_map(line).collect()
+    let notes = if evidence.read && evidence.level(GateName::Suspicion) != Level::Off {
+        suspicion::notes(evidence)
+    } else {
+        Vec::new()
+    };
+    rows(evidence).filter_map(line).chain(notes).collect()
 }
 
 /// Returns every objection, answered ones included.

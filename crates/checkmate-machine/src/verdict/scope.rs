@@ -17,7 +17,7 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     let beyond = evidence.effective(roles);
     let beyond: Vec<&str> = beyond
         .into_iter()
-        .filter(|file| !(evidence.kind.is(&[TaskKind::Tests]) && only_tests_differ(file)))
+        .filter(|file| !(evidence.kind.is(&[TaskKind::Tests]) && !file.code_differs))
         .map(|file| file.path.as_str())
         .collect();
     if beyond.is_empty() {
@@ -31,9 +31,4 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
         return Opinion::Blocked(message);
     }
     Opinion::Objected(vec![evidence.objection(GateName::Scope, &beyond.join(" "), message)])
-}
-
-/// Tells whether a file of code holds tests, and the change touches some of them and no more lines than theirs.
-fn only_tests_differ(file: &crate::facts::FileFacts) -> bool {
-    !file.code_differs
 }

@@ -4,6 +4,35 @@ use super::GateName;
 use super::evidence::{Evidence, Objection, Opinion};
 use crate::facts::{FileRole, SpotKind};
 
+/// The most notes for a checker.
+const NOTES: usize = 10;
+
+/// Returns what speaks neither for nor against a change, but deserves the checker's look.
+pub(super) fn notes(evidence: &Evidence<'_>) -> Vec<String> {
+    let told = |kind: SpotKind| match kind {
+        SpotKind::SharedLiteral => Some("compares with a value of a test that the goal does not name"),
+        SpotKind::Swallow => Some("swallows every error"),
+        SpotKind::Silencer => Some("keeps a linter or type checker silent"),
+        SpotKind::TestProbe
+        | SpotKind::Exit
+        | SpotKind::ExitHook
+        | SpotKind::FrameworkPatch
+        | SpotKind::CollectionHook
+        | SpotKind::AlwaysEqual
+        | SpotKind::TreeWrite
+        | SpotKind::Sleep
+        | SpotKind::Chance => None,
+    };
+    let files = evidence.inspection.files.iter();
+    let spots = files.flat_map(|file| file.spots.iter().map(move |spot| (file, spot)));
+    spots
+        .filter_map(|(file, spot)| {
+            Some(format!("note: `{}` in {}:{} {}.", spot.text, file.path, spot.line, told(spot.kind)?))
+        })
+        .take(NOTES)
+        .collect()
+}
+
 pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     let mut objections: Vec<Objection> = Vec::new();
     let code = evidence

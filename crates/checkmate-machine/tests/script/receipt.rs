@@ -12,27 +12,12 @@ pub(crate) fn receipt(line: &str, kind: CheckKind, command: &CommandLine, tree: 
     let mut report = TestReport { runner: "tap".into(), ..TestReport::default() };
     let mut ended = Ended::Exited { code: 0 };
     let number = |at: usize| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(0);
-    let usual = match kind {
-        CheckKind::Baseline => 2,
-        CheckKind::Arbiter => 4,
-        CheckKind::Tests
-        | CheckKind::BuilderRun
-        | CheckKind::Diagnostic
-        | CheckKind::ArbiterBase
-        | CheckKind::Merged
-        | CheckKind::OldTests
-        | CheckKind::NewTests
-        | CheckKind::Reverted
-        | CheckKind::Repeat(_)
-        | CheckKind::RepeatBase(_)
-        | CheckKind::Example
-        | CheckKind::Probe(_)
-        | CheckKind::ProbeAgain(_)
-        | CheckKind::ProbeBase(_)
-        | CheckKind::CompareBase
-        | CheckKind::Compare
-        | CheckKind::Mutant(_)
-        | CheckKind::CompareMutant(_) => 3,
+    let usual = if kind == CheckKind::Baseline {
+        2
+    } else if kind == CheckKind::Arbiter {
+        4
+    } else {
+        3
     };
     match words.first().copied().unwrap_or("") {
         "" => report.passed = usual,

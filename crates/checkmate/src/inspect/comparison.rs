@@ -25,7 +25,6 @@ use checkmate_machine::spec::TaskKind;
 
 use self::calls::Call;
 use self::reach::Target;
-use super::functions::Functions;
 use super::language::Language;
 use super::{Source, Wish, roles};
 
@@ -47,7 +46,7 @@ struct Planned {
 }
 
 /// Returns a program that calls the functions that the change touches, where they can be called by themselves.
-pub(super) fn of(wish: &Wish<'_>, files: &[FileFacts], _functions: &Functions) -> Option<Comparison> {
+pub(super) fn of(wish: &Wish<'_>, files: &[FileFacts]) -> Option<Comparison> {
     if wish.kind == TaskKind::Tests {
         return None;
     }

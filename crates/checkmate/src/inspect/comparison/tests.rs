@@ -15,7 +15,6 @@ use super::calls::{self, Call};
 use super::literals::{Names, value};
 use super::reach::{self, Target};
 use super::{CALLS, arguments, of};
-use crate::inspect::functions::Functions;
 use crate::inspect::language::{Language, Source};
 use crate::inspect::{Blob, Side, Wish};
 
@@ -43,7 +42,7 @@ fn comparison(kind: TaskKind, goal: &str, before: Files<'_>, after: Files<'_>) -
         entries: Vec::new(),
     };
     let files: Vec<FileFacts> = wish.changed().into_iter().map(facts).collect();
-    of(&wish, &files, &Functions::default())
+    of(&wish, &files)
 }
 
 fn parsed(path: &str, text: &str) -> Source {
