@@ -17,7 +17,7 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     let beyond = evidence.effective(roles);
     let beyond: Vec<&str> = beyond
         .into_iter()
-        .filter(|file| !(evidence.kind.is(&[TaskKind::Tests]) && !file.code_differs))
+        .filter(|file| !evidence.kind.is(&[TaskKind::Tests]) || file.code_differs)
         .map(|file| file.path.as_str())
         .collect();
     if beyond.is_empty() {
