@@ -17,10 +17,12 @@ pub(super) fn of(path: &str, role: FileRole, text: &str) -> Vec<Spot> {
         || text.starts_with("#!/bin/")
         || text.starts_with("#!/usr/bin/env bash");
     let test = matches!(role, FileRole::Test | FileRole::TestSupport | FileRole::TestConfig);
+    let library = shell && !test && is_library(text);
     let mut spots = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let code = line.trim();
-        for kind in kinds(code, shell, test) {
+        let ends = library && (line == "exit" || line.starts_with("exit "));
+        for kind in kinds(code, shell, test).into_iter().chain(ends.then_some(SpotKind::Exit)) {
             if spots.len() < 4000 {
                 let line = u32::try_from(number + 1).unwrap_or(u32::MAX);
                 spots.push(Spot { kind, line, text: one_line(code) });
@@ -28,6 +30,17 @@ pub(super) fn of(path: &str, role: FileRole, text: &str) -> Vec<Spot> {
         }
     }
     spots
+}
+
+/// Tells whether other scripts read a shell file for its functions: it has some, and does not say what runs it. To end the
+/// shell there ends theirs.
+fn is_library(text: &str) -> bool {
+    let defines = |line: &str| {
+        let head = line.trim_end().trim_end_matches('{').trim_end();
+        let name = head.strip_suffix("()").map(str::trim_end);
+        name.is_some_and(|name| !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c == '$'))
+    };
+    !text.starts_with("#!") && text.lines().any(defines)
 }
 
 fn kinds(code: &str, shell: bool, test: bool) -> Vec<SpotKind> {
@@ -69,4 +82,21 @@ fn kinds(code: &str, shell: bool, test: bool) -> Vec<SpotKind> {
         kinds.push(SpotKind::Exit);
     }
     kinds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_library_does_not_end_the_shell() {
+        let ends = |text: &str| {
+            of("lib.sh", FileRole::Code, text).into_iter().filter(|spot| spot.kind == SpotKind::Exit).count()
+        };
+        let library = "trim() {\n    [ -n \"$1\" ] || exit 2\n}\n";
+        assert_eq!(ends(library), 0);
+        assert_eq!(ends(&format!("{library}exit 0\n")), 1);
+        assert_eq!(ends(&format!("#!/bin/sh\n{library}exit 0\n")), 0);
+        assert_eq!(ends("echo done\nexit 0\n"), 0);
+    }
 }
