@@ -224,6 +224,8 @@ pub enum CheckKind {
     Merged,
     /// The test command on the candidate with the tests of the base.
     OldTests,
+    /// The test command on the candidate with its tests broken on purpose.
+    BrokenTests,
     /// The test command on the base with the candidate's tests.
     NewTests,
     /// The test command on the candidate with its changed functions taken back.

@@ -16,6 +16,10 @@ pub struct Inspection {
     pub old_tests: Vec<Layer>,
     /// Lays the candidate's tests over the base; empty if the change touches no tests.
     pub new_tests: Vec<Layer>,
+    /// Breaks the candidate's tests, so that a test command that is still green runs none of them; empty unless the
+    /// change touches what decides how tests run.
+    #[serde(default)]
+    pub broken_tests: Vec<Layer>,
     /// Takes the changed functions of the candidate back: to their old bodies, or to a stub where they are new. Empty
     /// if that could not be done, or if the change touches no function.
     pub reverted: Vec<Layer>,
@@ -242,6 +246,9 @@ pub struct Mutant {
     pub now: String,
     /// Whether it makes the place fail whenever it is reached, so that a survivor shows that no test reaches it.
     pub reaches: bool,
+    /// Whether it moves the boundary of a comparison by one: `<` as `<=`.
+    #[serde(default)]
+    pub boundary: bool,
     /// Makes it, over the candidate.
     pub layer: Layer,
 }

@@ -5,6 +5,7 @@
 
 mod baselines;
 mod perform;
+mod sites;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;

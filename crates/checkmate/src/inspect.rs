@@ -11,7 +11,7 @@
 //! | `tests` | which tests are in it, and what do they assert |
 //! | `spots` | which telling places does the change add |
 //! | `manifests` | which entries of a manifest differ |
-//! | `layers` | what brings the old tests, the new tests or the old code back |
+//! | `layers` | what brings the old tests, the new tests or the old code back, or breaks the tests |
 //! | `goal` | which values that the goal lists does no test use |
 //! | `functions` | which functions does it change or add |
 //! | `mutants` | which small changes should its tests notice |
@@ -132,6 +132,7 @@ pub(crate) fn inspect(wish: &Wish<'_>) -> Inspection {
     }
     inspection.old_tests = layers::old_tests(wish, &inspection.files);
     inspection.new_tests = layers::new_tests(wish, &inspection.files);
+    inspection.broken_tests = layers::broken(wish, &inspection.files);
     inspection.untested_values = goal::untested(wish, &inspection.files);
     let functions = functions::changed(wish, &inspection.files);
     inspection.added_symbols = functions.added();

@@ -10,7 +10,7 @@
 //! | place | what |
 //! |---|---|
 //! | `refs/checkmate/RUN/…` | commits that keep the run's trees from `git gc` |
-//! | `RUN_DIR/tree` | the files that agents and commands see |
+//! | `RUN_DIR/tree` | the files that agents and commands see; `tree-1` and so on where commands run beside each other |
 //! | `RUN_DIR/index` | our index of these files |
 //! | `RUN_DIR/view.git` | the git directory that commands see; nothing of ours is read from it |
 //! | `RUN_DIR/landing.json` | the intent of a landing that is being written |
@@ -29,8 +29,8 @@ mod links;
 mod objects;
 mod read;
 mod repository;
-mod restore;
 mod rooted;
+mod site;
 mod snapshot;
 mod survey;
 mod sweep;
@@ -85,7 +85,7 @@ impl Workspace {
 
     /// Returns the folder of the run's files, as [`Workspace::restore`] makes it.
     pub fn tree_dir(&self) -> PathBuf {
-        self.run_dir.join("tree")
+        self.site(0).tree_dir()
     }
 
     /// Forgets the run: its refs, its files and what [`Workspace::undo`] would need. What others keep in the run's
@@ -93,7 +93,8 @@ impl Workspace {
     pub fn discard(self) -> Result<(), WorkspaceError> {
         self.unpin_all()?;
         sweep::remove(&self.stage_dir())?;
-        for name in ["tree", "index", "view.git", "undo", "links.json", "landing.json", "landed.json"] {
+        self.remove_sites()?;
+        for name in ["undo", "links.json", "landing.json", "landed.json"] {
             sweep::remove(&self.run_dir.join(name))?;
         }
         // Fails when the caller keeps something there, which is no fault.

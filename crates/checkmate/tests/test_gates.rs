@@ -285,3 +285,53 @@ fn a_red_baseline_is_always_run_again() {
         assert_eq!(cached(&environment), [false]);
     }
 }
+
+/// A world in Python, whose functions can be changed a little, and a change with tests that notice it.
+fn python(keys: Value) -> (TestEnvironment, Script) {
+    let environment = world(json!({}));
+    environment.write("prices.py", "def total(prices):\n    return sum(prices)\n");
+    let test = "import unittest\n\nimport prices\n\n\nclass Total(unittest.TestCase):\n    def test_total(self):\n        \
+                self.assertEqual(prices.total([1, 2]), 3)\n";
+    environment.write("test_prices.py", test);
+    let mut all = json!({"evidence": true, "test_command": "python3 -m unittest", "allow_paths": []});
+    all.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+    environment.config(all);
+    environment.commit();
+    let code = [
+        "def reduced(price, percent):",
+        "    if percent < 0 or percent > 100:",
+        "        raise ValueError(percent)",
+        "    return price - price * percent / 100",
+    ];
+    let test = [
+        "import unittest",
+        "",
+        "from reduced import reduced",
+        "",
+        "",
+        "class Reduced(unittest.TestCase):",
+        "    def test_reduced(self):",
+        "        self.assertEqual(reduced(80, 25), 60)",
+        "        self.assertEqual((reduced(80, 0), reduced(80, 100)), (80, 0))",
+        "",
+        "    def test_out_of_range(self):",
+        "        for percent in (-1, 101):",
+        "            with self.assertRaises(ValueError):",
+        "                reduced(80, percent)",
+    ];
+    let patch = format!("{}{}", adds("reduced.py", &code), adds("test_reduced.py", &test));
+    (environment, Script::new().builder(builds(&patch)).reviewer(approves()))
+}
+
+#[test]
+fn mutants_that_run_beside_each_other_say_the_same() {
+    let said = [1, 3].map(|at_once| {
+        let (environment, script) = python(json!({"mutants_at_once": at_once}));
+        run(&environment, "Add `reduced(price, percent)`: the price less so many percent", &script).ended(0);
+        let others = ["tree-1", "tree-2", "tree-3"].map(|name| environment.run_folder().join(name).exists());
+        assert_eq!(others, [at_once > 1, at_once > 1, false]);
+        said(&environment, "mutation")
+    });
+    assert_eq!(said[0], said[1]);
+    assert_snapshot!(said[0], @"The tests notice 4 of 4 small changes of the new code.");
+}

@@ -175,6 +175,7 @@ impl Cycle {
                 | CheckKind::Diagnostic
                 | CheckKind::ArbiterBase
                 | CheckKind::OldTests
+                | CheckKind::BrokenTests
                 | CheckKind::NewTests
                 | CheckKind::Reverted
                 | CheckKind::Repeat(_)

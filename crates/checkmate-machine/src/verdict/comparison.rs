@@ -58,9 +58,16 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     if told == 0 {
         return Opinion::Absent("No call of a changed function gave a result on both sides.".into());
     }
-    if keeps_behaviour(evidence) {
+    let unasked = evidence.kind.told && evidence.kind.is(&[TaskKind::Chore]);
+    if keeps_behaviour(evidence) || unasked {
         let mut differences = compared::differences(comparison, base, candidate);
         differences.retain(|difference| !is_crash(&difference.before));
+        if unasked {
+            let call = |at: u32| comparison.calls.get(at as usize);
+            differences.retain(|found| {
+                call(found.call).is_some_and(|call| !is_named(&evidence.task.goal, &call.function))
+            });
+        }
         let shown: Vec<String> = differences
             .iter()
             .take(3)
@@ -77,11 +84,14 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
         if shown.is_empty() {
             return Opinion::Passed(format!("{told} calls give the same on the old and the new code."));
         }
-        let message = format!(
-            "The task is to keep the behaviour, but {} of {told} calls differ: {}.",
-            differences.len(),
-            shown.join("; ")
-        );
+        let differ = format!("{} of {told} calls differ: {}.", differences.len(), shown.join("; "));
+        if unasked {
+            let text = format!(
+                "A chore asks for no new behaviour, but {differ} Take that back, or say where the goal asks for it."
+            );
+            return Opinion::Objected(vec![evidence.objection(GateName::Comparison, "differs", text)]);
+        }
+        let message = format!("The task is to keep the behaviour, but {differ}");
         if evidence.kind.told || evidence.kind.is(&[TaskKind::Refactor]) {
             return Opinion::Blocked(message);
         }
@@ -107,6 +117,16 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     Opinion::Objected(vec![evidence.objection(GateName::Comparison, &narrow.join(" "), text)])
 }
 
+/// Tells whether the goal names a function, or what it lies in.
+fn is_named(goal: &str, function: &str) -> bool {
+    let names = |text: &str| -> Vec<String> {
+        let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        words.filter(|word| word.len() > 2).map(str::to_lowercase).collect()
+    };
+    let goal = names(goal);
+    names(function).iter().any(|name| goal.contains(name))
+}
+
 /// Tells whether the goal itself is about the values of a call: it states all of them, and says nothing of others like
 /// them.
 fn is_meant(goal: &str, call: &str) -> bool {
@@ -126,7 +146,7 @@ fn is_meant(goal: &str, call: &str) -> bool {
 }
 
 /// Tells whether an old result was a failure that nobody promises: what comes in its place breaks no behaviour.
-fn is_crash(result: &str) -> bool {
+pub(super) fn is_crash(result: &str) -> bool {
     const CRASHES: [&str; 7] = [
         "IndexError",
         "TypeError",

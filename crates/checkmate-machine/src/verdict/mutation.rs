@@ -86,6 +86,9 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
         );
         objections.push(evidence.objection(GateName::Mutation, &survivors.join(" "), text));
     }
+    if objections.is_empty() {
+        objections = unpinned(evidence, &plan);
+    }
     if !objections.is_empty() {
         return Opinion::Objected(objections);
     }
@@ -248,6 +251,85 @@ fn doubtful(evidence: &Evidence<'_>) -> Vec<u32> {
         .map(|(number, _)| number)
         .take(2)
         .collect()
+}
+
+/// Objects to boundaries that no test pins although they matter: the goal speaks of limits, or the boundary of before
+/// would keep the behaviour of before.
+fn unpinned(evidence: &Evidence<'_>, plan: &[(u32, &Mutant)]) -> Vec<super::evidence::Objection> {
+    let limits = speaks_of_limits(&evidence.task.goal);
+    plan.iter()
+        .filter(|(number, mutant)| mutant.boundary && fate(evidence, *number) == Fate::Survived)
+        .filter_map(|(number, mutant)| {
+            let call = regression(evidence, *number)
+                .or_else(|| witness(evidence, *number).flatten().filter(|_| limits))?;
+            let line = |text: &str| excerpt::line(text, 120);
+            let text = format!(
+                "No test pins the boundary at {}:{}: with `{}` every test passes as well, but {call}. Add a test of such a \
+                 case with what the goal asks for there, or say why it does not matter.",
+                mutant.path,
+                mutant.line,
+                line(&mutant.now),
+            );
+            Some(evidence.objection(GateName::Mutation, &format!("{}{}", mutant.path, mutant.now), text))
+        })
+        .collect()
+}
+
+/// Tells whether a goal says where something begins or ends.
+fn speaks_of_limits(goal: &str) -> bool {
+    const LIMITS: [&str; 24] = [
+        "at most",
+        "at least",
+        "exactly",
+        "or more",
+        "or less",
+        "or fewer",
+        "or longer",
+        "or shorter",
+        "up to",
+        "below",
+        "above",
+        "under",
+        "over",
+        "less than",
+        "more than",
+        "fewer than",
+        "greater than",
+        "larger than",
+        "smaller than",
+        "longer than",
+        "shorter than",
+        "inclusive",
+        "exclusive",
+        "between",
+    ];
+    let words: Vec<String> = goal
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let goal = format!(" {} ", words.join(" "));
+    LIMITS.iter().any(|limit| goal.contains(&format!(" {limit} ")))
+}
+
+/// Returns a call whose result the change alters and a mutant does not, with all three results.
+fn regression(evidence: &Evidence<'_>, number: u32) -> Option<String> {
+    let comparison = comparison::asked(evidence)?;
+    let of = |kind| evidence.receipt(kind).map(|receipt| compared::results(comparison, &receipt.stdout.text));
+    let (base, good) = (of(CheckKind::CompareBase)?, of(CheckKind::Compare)?);
+    let mutant = of(CheckKind::CompareMutant(number))?;
+    let (call, before) = base.iter().find(|(call, before)| {
+        good.get(*call).is_some_and(|after| after != *before)
+            && mutant.get(*call) == Some(*before)
+            && !comparison::is_crash(before)
+    })?;
+    let line = |text: &str| excerpt::line(text, 80);
+    Some(format!(
+        "{} gave {} before the change and would still do so, where now it gives {}",
+        line(&comparison.calls.get(*call as usize)?.text),
+        line(before),
+        line(good.get(call)?)
+    ))
 }
 
 /// Objects to blocks that no test reaches.

@@ -1,28 +1,67 @@
-//! The tests as they were, with their configuration as it was, pass on the new code.
+//! The tests as they were, with their configuration as it was, pass on the new code. Where the configuration may change,
+//! the test command still has to notice tests that are broken on purpose.
 
 use super::GateName;
 use super::evidence::{Evidence, Opinion, Want, listed};
 use crate::effect::CheckKind;
-use crate::evidence::{Signal, Standing, fewer, standing};
+use crate::evidence::{Ended, Signal, Standing, fewer, standing};
 use crate::spec::Level;
 use crate::task::Permission;
 
 pub(super) fn wants(evidence: &Evidence<'_>) -> Vec<Want> {
-    let needed = evidence.level(GateName::OldTests) != Level::Off
-        && !evidence.inspection.old_tests.is_empty()
-        && evidence.receipt(CheckKind::OldTests).is_none();
-    let want = || {
-        let want = evidence.want_tests(
-            CheckKind::OldTests,
-            &evidence.candidate.tree,
-            &evidence.inspection.old_tests,
-        );
-        Want { limit_s: Some(evidence.generous_s()), ..want }
-    };
-    needed.then(want).into_iter().collect()
+    if evidence.level(GateName::OldTests) == Level::Off {
+        return Vec::new();
+    }
+    let inspection = evidence.inspection;
+    [(CheckKind::OldTests, &inspection.old_tests), (CheckKind::BrokenTests, &inspection.broken_tests)]
+        .into_iter()
+        .filter(|(kind, layers)| !layers.is_empty() && evidence.receipt(*kind).is_none())
+        .map(|(kind, layers)| Want {
+            limit_s: Some(evidence.generous_s()),
+            ..evidence.want_tests(kind, &evidence.candidate.tree, layers)
+        })
+        .collect()
 }
 
 pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
+    match (noticed(evidence), on_the_new_code(evidence)) {
+        (_, Opinion::Blocked(message)) | (Opinion::Blocked(message), _) => Opinion::Blocked(message),
+        (noticed @ (Opinion::Pending(_) | Opinion::Objected(_)), _) => noticed,
+        (noticed @ Opinion::Passed(_), _) if evidence.inspection.old_tests.is_empty() => noticed,
+        (_, opinion) => opinion,
+    }
+}
+
+/// Tells whether the test command notices tests that are broken on purpose: one that a permitted change of
+/// configuration made blind is green whatever the code does.
+fn noticed(evidence: &Evidence<'_>) -> Opinion {
+    if evidence.inspection.broken_tests.is_empty() || !had_tests(evidence) {
+        return Opinion::Absent("The change does not touch what decides how tests run.".into());
+    }
+    let Some(receipt) = evidence.receipt(CheckKind::BrokenTests) else {
+        return Opinion::Pending("It needs a run with tests that are broken on purpose.".into());
+    };
+    match standing(receipt, evidence.baseline) {
+        Standing::Green(_) | Standing::KnownRed(_) => Opinion::Blocked(
+            "The change alters how tests run, and the test command does not notice any more when every test file is broken \
+             on purpose: it is green whatever the code does. Have it run the tests again."
+                .into(),
+        ),
+        // Its report says no; whoever goes by its exit code hears yes.
+        Standing::Red if receipt.ended == Ended::Exited { code: 0 } => {
+            let text = "The change alters how tests run, and the test command ends well although tests fail in it. Let \
+                        it end with an error, or say why it may not.";
+            Opinion::Objected(vec![evidence.objection(GateName::OldTests, "ends well", text.to_owned())])
+        }
+        Standing::Red
+        | Standing::Flaky
+        | Standing::Absent
+        | Standing::Unreported
+        | Standing::Infra(_) => Opinion::Passed("The test command notices tests that are broken on purpose.".into()),
+    }
+}
+
+fn on_the_new_code(evidence: &Evidence<'_>) -> Opinion {
     if evidence.inspection.old_tests.is_empty() {
         return Opinion::Passed("The change touches no test and no configuration of tests.".into());
     }

@@ -1,9 +1,25 @@
 //! Whoever is judged leaves the scales alone: configuration of tests, build and continuous integration, and whatever
 //! changes what programs do in general.
 
+use super::GateName;
 use super::evidence::{Evidence, Opinion, listed};
 use crate::facts::{FileRole, Section, SpotKind};
 use crate::task::Permission;
+
+/// Tells whether whole files of a role decide how tests run, how the project is built or what its tools do.
+fn decides(role: FileRole) -> bool {
+    match role {
+        FileRole::TestConfig | FileRole::BuildConfig | FileRole::Ci | FileRole::Environment => true,
+        FileRole::Manifest
+        | FileRole::Test
+        | FileRole::TestSupport
+        | FileRole::Code
+        | FileRole::Docs
+        | FileRole::Lock
+        | FileRole::Git
+        | FileRole::Other => false,
+    }
+}
 
 /// Tells whether an entry declares what the goal asks for: a feature, an export, a command.
 fn is_declared(goal: &str, entry: &str) -> bool {
@@ -20,18 +36,9 @@ fn is_declared(goal: &str, entry: &str) -> bool {
 pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     let mut touched = Vec::new();
     for file in &evidence.inspection.files {
-        let whole = match file.role {
-            FileRole::TestConfig | FileRole::BuildConfig | FileRole::Ci | FileRole::Environment => true,
-            // What git ignores does not matter here: the whole tree is judged, ignored or not.
-            FileRole::Git => !file.path.ends_with(".gitignore"),
-            FileRole::Manifest
-            | FileRole::Test
-            | FileRole::TestSupport
-            | FileRole::Code
-            | FileRole::Docs
-            | FileRole::Lock
-            | FileRole::Other => false,
-        };
+        // What git ignores does not matter here: the whole tree is judged, ignored or not.
+        let git = file.role == FileRole::Git && !file.path.ends_with(".gitignore");
+        let whole = decides(file.role) || git;
         if whole && !evidence.permits.allow(Permission::Config, [file.path.as_str()]) {
             touched.push(format!("`{}`", file.path));
         }
@@ -69,6 +76,15 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
             listed(writes.iter().map(String::as_str))
         ));
     }
+    let hushed = hushed(evidence);
+    if touched.is_empty() && !hushed.is_empty() {
+        let text = format!(
+            "What is permitted to change ignores from now on that tests fail: {}. Let the failure count, or say why it may \
+             not.",
+            listed(hushed.iter().map(String::as_str))
+        );
+        return Opinion::Objected(vec![evidence.objection(GateName::Protected, &hushed.join(" "), text)]);
+    }
     if touched.is_empty() {
         return Opinion::Passed("Configuration of tests, build and environment is as it was.".into());
     }
@@ -77,4 +93,16 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
          back; if the task needs it, the goal has to name the file, or the task file has to permit `config`.",
         listed(touched.iter().map(String::as_str))
     ))
+}
+
+/// Returns the lines of scripts and configuration that run tests and go on whatever they say.
+fn hushed(evidence: &Evidence<'_>) -> Vec<String> {
+    let scripts = evidence.inspection.files.iter().filter(|file| decides(file.role));
+    let swallowed =
+        scripts.flat_map(|file| file.spots.iter().map(move |spot| (file, spot))).filter(|(_, spot)| {
+            let text = spot.text.to_lowercase();
+            spot.kind == SpotKind::Swallow
+                && (!text.contains("||") || text.contains("test") || text.contains("check"))
+        });
+    swallowed.map(|(file, spot)| format!("`{}` in {}:{}", spot.text, file.path, spot.line)).collect()
 }

@@ -277,8 +277,9 @@ fn review() -> impl Strategy<Value = ReviewState> {
 }
 
 fn check_kind() -> impl Strategy<Value = CheckKind> {
-    let kinds: [fn(u32) -> CheckKind; 14] = [
+    let kinds: [fn(u32) -> CheckKind; 15] = [
         |_| CheckKind::OldTests,
+        |_| CheckKind::BrokenTests,
         |_| CheckKind::NewTests,
         |_| CheckKind::Reverted,
         |_| CheckKind::Example,
@@ -358,19 +359,22 @@ fn report() -> impl Strategy<Value = TestReport> {
 fn inspection() -> impl Strategy<Value = Inspection> {
     let layers = || any::<bool>().prop_map(|some| if some { vec![layer()] } else { Vec::new() });
     let symbols = vec(Just("clamp".to_owned()), 0..2);
-    let plain = (vec(file(), 0..4), layers(), layers(), layers(), symbols);
+    let plain = (vec(file(), 0..4), layers(), layers(), layers(), layers(), symbols);
     let more = (vec(mutant(), 0..14), option::of(comparison()));
     (plain, more).prop_map(
-        |((files, old_tests, new_tests, reverted, added_symbols), (mutants, comparison))| Inspection {
-            files,
-            old_tests,
-            new_tests,
-            reverted,
-            added_symbols,
-            mutants,
-            comparison,
-            untested_values: Vec::new(),
-            notes: Vec::new(),
+        |((files, old_tests, broken_tests, new_tests, reverted, added_symbols), (mutants, comparison))| {
+            Inspection {
+                files,
+                old_tests,
+                broken_tests,
+                new_tests,
+                reverted,
+                added_symbols,
+                mutants,
+                comparison,
+                untested_values: Vec::new(),
+                notes: Vec::new(),
+            }
         },
     )
 }
@@ -492,6 +496,7 @@ fn mutant() -> impl Strategy<Value = Mutant> {
             was: "<".into(),
             now: "<=".into(),
             reaches,
+            boundary: line == 2,
             layer: layer(),
         })
 }

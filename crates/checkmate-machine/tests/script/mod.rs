@@ -447,6 +447,7 @@ fn check(kind: CheckKind) -> &'static str {
         CheckKind::ArbiterBase => "arbiter_base",
         CheckKind::Merged => "merged",
         CheckKind::OldTests => "old_tests",
+        CheckKind::BrokenTests => "broken_tests",
         CheckKind::NewTests => "new_tests",
         CheckKind::Reverted => "reverted",
         CheckKind::Repeat(_) => "repeat",

@@ -10,7 +10,7 @@
 //!   entry dependency dependencies.qs: 1.0 -> 2.0
 //! untested 404                        a value that the goal lists and no test uses
 //! symbol clamp                        a name that is new in the code
-//! old_tests | new_tests | reverted    there is such a layer
+//! old_tests | new_tests | reverted | broken_tests    there is such a layer
 //! mutant src/sum.py:3 sum: < -> <=    a mutant; `reaches` instead for one that shows whether it is reached
 //! mutants 5 src/sum.py sum            five of them
 //! call test sum.sum([1])              a call of the comparison: test, generated, or `renamed 0`
@@ -67,6 +67,7 @@ impl Read {
             "untested" => facts.untested_values.push(rest.into()),
             "symbol" => facts.added_symbols.push(rest.into()),
             "old_tests" => facts.old_tests = layer("tests/old"),
+            "broken_tests" => facts.broken_tests = layer("tests/broken"),
             "new_tests" => facts.new_tests = layer("tests/new"),
             "reverted" => facts.reverted = layer("src/reverted"),
             "mutant" | "reaches" => facts.mutants.push(mutant(rest, key == "reaches")),
@@ -204,6 +205,7 @@ fn mutant(text: &str, reaches: bool) -> Mutant {
         was: was.into(),
         now: now.into(),
         reaches,
+        boundary: now == format!("{was}="),
         layer: Layer::Edit { path: path.into(), start: 0, end: 1, text: now.into() },
     }
 }

@@ -108,7 +108,7 @@ impl World {
                 }
             }
             CheckKind::NewTests | CheckKind::Reverted => red(self.baseline.as_ref()),
-            CheckKind::Mutant(_) => red(self.tests.last()),
+            CheckKind::Mutant(_) | CheckKind::BrokenTests => red(self.tests.last()),
             CheckKind::Repeat(_) => self.tests_line.clone(),
             CheckKind::RepeatBase(_) => self.baseline_line.clone(),
             CheckKind::Example | CheckKind::Probe(_) | CheckKind::ProbeAgain(_) => "ends".into(),

@@ -175,6 +175,12 @@ impl Exams {
                 return Err("the old tests ran on something else, or not to their end".into());
             }
         }
+        if self.is_gate_on(GateName::OldTests) && !found.broken_tests.is_empty() {
+            match ran(CheckKind::BrokenTests) {
+                Some((layers, receipt)) if *layers == found.broken_tests && receipt.tree == *tree => {}
+                Some(_) | None => return Err("nobody saw whether broken tests are noticed".into()),
+            }
+        }
         let changed =
             |roles: &[FileRole]| found.files.iter().any(|file| file.effective && roles.contains(&file.role));
         if self.is_gate_on(GateName::Determinism)

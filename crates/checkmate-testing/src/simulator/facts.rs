@@ -38,6 +38,7 @@ pub(super) fn inspection(
     };
     Inspection {
         old_tests: over(base, &tests),
+        broken_tests: if one_in(rng, 4) { over(base, &tests) } else { Vec::new() },
         new_tests: over(tree, &tests),
         // That which cannot be taken back is left out.
         reverted: if one_in(rng, 3) { Vec::new() } else { over(base, &code) },
@@ -59,7 +60,13 @@ pub(super) fn any(rng: &mut Rng, base: &TreeId, tree: &TreeId) -> Inspection {
     };
     let (old, new) = (made(rng), made(rng));
     let mut found = inspection(rng, 2, &trees, &old, &new);
-    for layer in found.old_tests.iter_mut().chain(&mut found.new_tests).chain(&mut found.reverted) {
+    for layer in found
+        .old_tests
+        .iter_mut()
+        .chain(&mut found.broken_tests)
+        .chain(&mut found.new_tests)
+        .chain(&mut found.reverted)
+    {
         if let Layer::Files { from, .. } = layer {
             *from = if rng.bool() { base.clone() } else { tree.clone() };
         }
@@ -174,6 +181,7 @@ fn mutants(rng: &mut Rng, bad: u32) -> Vec<Mutant> {
                 was: "a < b".into(),
                 now: "a <= b".into(),
                 reaches: one_in(rng, 4),
+                boundary: one_in(rng, 3),
                 layer: Layer::Text { path: "src/mutant.txt".into(), text: format!("{text}\n") },
             }
         })

@@ -236,6 +236,7 @@ impl Watch {
             | CheckKind::Diagnostic
             | CheckKind::ArbiterBase
             | CheckKind::OldTests
+            | CheckKind::BrokenTests
             | CheckKind::NewTests
             | CheckKind::Reverted
             | CheckKind::Repeat(_)

@@ -18,7 +18,7 @@ use crate::agents;
 const REWRITE: &str = "CHECKMATE_WRITE_SCHEMA";
 
 /// An example of every key, as it stands in a file.
-const EXAMPLES: [(&str, &str); 31] = [
+const EXAMPLES: [(&str, &str); 32] = [
     ("$schema", r#""https://example.com/dualagent.schema.json""#),
     ("builder_provider", r#""anthropic""#),
     ("builder_model", r#""claude-sonnet-4-5""#),
@@ -38,6 +38,7 @@ const EXAMPLES: [(&str, &str); 31] = [
     ("allow_commands", r#"["npm run *", "cargo clippy"]"#),
     ("test_time_limit_s", "1800"),
     ("test_report", r#""build/junit.xml""#),
+    ("mutants_at_once", "2"),
     ("agent_time_limit_s", "120"),
     ("keep_env", r#"["DATABASE_TEST_KEY"]"#),
     ("link_paths", r#"["node_modules"]"#),

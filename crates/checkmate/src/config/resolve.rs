@@ -67,6 +67,7 @@ pub(super) fn resolve(file: File, findings: &mut Findings, root: &Path, kind: Ag
         test_report,
         allow_paths: file.allow_paths,
         allow_commands: file.allow_commands,
+        mutants_at_once: file.mutants_at_once,
         keep_env: file.keep_env,
         link_paths,
         max_iterations: file.max_iterations,

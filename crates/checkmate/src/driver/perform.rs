@@ -13,6 +13,7 @@ use tokio::sync::{Mutex, mpsc};
 
 use super::Chunk;
 use super::baselines::{self, Baselines};
+use super::sites::Sites;
 use crate::agents::Agents;
 use crate::human::Human;
 use crate::journal::Shell;
@@ -44,8 +45,8 @@ pub(super) struct Performer {
     scratch: PathBuf,
     baselines: Baselines,
     cancel: Cancel,
-    /// One command at a time: they share the run's folder of files.
-    tree: Mutex<()>,
+    /// Where commands run.
+    sites: Sites,
     /// One question at a time: there is one person.
     person: Mutex<()>,
 }
@@ -69,6 +70,7 @@ fn is_test_command(kind: CheckKind) -> bool {
         | CheckKind::ArbiterBase
         | CheckKind::Merged
         | CheckKind::OldTests
+        | CheckKind::BrokenTests
         | CheckKind::NewTests
         | CheckKind::Reverted
         | CheckKind::Repeat(_)
@@ -96,6 +98,7 @@ impl Performer {
         baselines: Baselines,
         cancel: Cancel,
     ) -> Self {
+        let at_once = shell.mutants_at_once.and_then(|count| usize::try_from(count).ok());
         Self {
             workspace: Arc::new(workspace),
             agents,
@@ -104,14 +107,14 @@ impl Performer {
             scratch: folder.join("scratch"),
             baselines,
             cancel,
-            tree: Mutex::new(()),
+            sites: Sites::new(at_once),
             person: Mutex::new(()),
         }
     }
 
     /// Waits until no command runs.
     pub(super) async fn is_idle(&self) {
-        drop(self.tree.lock().await);
+        self.sites.all().await;
     }
 
     pub(super) async fn perform(
@@ -173,7 +176,8 @@ impl Performer {
 
     async fn check(&self, wanted: Wanted) -> Performed {
         let Wanted { kind, command, tree, layers, vary, limit_s } = wanted;
-        let _one_at_a_time = self.tree.lock().await;
+        let beside_others = matches!(kind, CheckKind::Mutant(_)) && !self.workspace.site(0).is_built();
+        let site = if beside_others { self.sites.any().await } else { self.sites.all().await };
         let (workspace, scratch, cancel) =
             (Arc::clone(&self.workspace), self.scratch.clone(), self.cancel.clone());
         let limit = self.shell.time_limit_s.min(limit_s.unwrap_or(u64::MAX));
@@ -188,7 +192,8 @@ impl Performer {
                 return Ok(Ok(receipt));
             }
             let seen = workspace.laid_over(&tree, &layers).map_err(|error| error.to_string())?;
-            let directory = workspace.restore(&seen, &[]).map_err(|error| error.to_string())?;
+            let directory =
+                workspace.site(site.number()).restore(&seen).map_err(|error| error.to_string())?;
             std::fs::create_dir_all(&scratch)
                 .map_err(|error| format!("Checkmate could not make {}: {error}.", scratch.display()))?;
             let invocation = Invocation {

@@ -1,5 +1,6 @@
-//! What brings the old tests, the new tests or the old code back.
+//! What brings the old tests, the new tests or the old code back, or breaks the tests.
 
+mod broken;
 mod inline_tests;
 mod reverted;
 mod stubs;
@@ -10,6 +11,7 @@ use checkmate_machine::effect::Layer;
 use checkmate_machine::facts::{FileFacts, FileRole, Section};
 use checkmate_machine::ids::TreeId;
 
+pub(super) use self::broken::broken;
 pub(super) use self::reverted::reverted;
 use super::language::Language;
 use super::{Side, Wish};

@@ -189,6 +189,7 @@ fn made_of(source: &Source, target: &Target, found: &Candidate, reaches: bool) -
         was: on_one_line(was),
         now: on_one_line(&now),
         reaches,
+        boundary: found.rank == Rank::Boundary,
         layer: Layer::Edit {
             path: target.path.clone(),
             start: start as u64,

@@ -107,6 +107,7 @@ fn ran(check: CheckKind, receipt: &Receipt) -> String {
         CheckKind::ArbiterBase => "old + test",
         CheckKind::Merged => "merged",
         CheckKind::OldTests => "old tests",
+        CheckKind::BrokenTests => "broken tests",
         CheckKind::NewTests => "on old",
         CheckKind::Reverted => "taken back",
         CheckKind::Repeat(_) => "again",

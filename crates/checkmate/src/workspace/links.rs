@@ -3,6 +3,7 @@
 use std::path::{Component, Path};
 
 use super::files::{load, save};
+use super::site::Site;
 use super::tree::{Listing, Place};
 use super::{Workspace, WorkspaceError, sweep};
 
@@ -36,15 +37,23 @@ impl Workspace {
         Ok(load(&self.run_dir.join("links.json"))?.unwrap_or_default())
     }
 
-    /// Makes the links in the run's files, where the tree has nothing at or above or below their place.
+    /// Says whether something exists at the path and is, symlinks followed, not in the user's work tree.
+    fn leads_outside(&self, path: &str) -> bool {
+        let root = self.repository.root();
+        root.join(path).canonicalize().is_ok_and(|real| !real.starts_with(root) || real == root)
+    }
+}
+
+impl Site<'_> {
+    /// Makes the links in the site's files, where the tree has nothing at or above or below their place.
     pub(crate) fn make_links(&self, listing: &Listing) -> Result<(), WorkspaceError> {
-        for link in self.links()? {
-            let source = self.repository.root().join(&link);
+        for link in self.workspace.links()? {
+            let source = self.workspace.repository.root().join(&link);
             let free = match listing.at(&link) {
                 Place::Absent => true,
                 Place::Entry(_) | Place::Directory | Place::Beyond(_) => false,
             };
-            if free && source.exists() && !self.leads_outside(&link) {
+            if free && source.exists() && !self.workspace.leads_outside(&link) {
                 self.make_link(&link, &source)?;
             }
         }
@@ -68,12 +77,6 @@ impl Workspace {
         }
         sweep::remove(&place)?;
         std::os::unix::fs::symlink(source, &place).map_err(|e| WorkspaceError::io("link", &place, e))
-    }
-
-    /// Says whether something exists at the path and is, symlinks followed, not in the user's work tree.
-    fn leads_outside(&self, path: &str) -> bool {
-        let root = self.repository.root();
-        root.join(path).canonicalize().is_ok_and(|real| !real.starts_with(root) || real == root)
     }
 }
 

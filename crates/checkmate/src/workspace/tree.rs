@@ -94,16 +94,6 @@ pub(crate) struct Difference {
 }
 
 impl Workspace {
-    /// Returns git on the user's objects, with the run's files as the work tree and the run's index.
-    pub(crate) fn run_git(&self) -> Git {
-        self.repository
-            .git()
-            .clone()
-            .with_git_dir(self.repository.common_dir())
-            .with_work_tree(&self.tree_dir())
-            .with_index(&self.run_dir.join("index"))
-    }
-
     /// Returns git on the user's objects with an index of its own that holds `tree`; the file is gone with the guard.
     pub(crate) fn scratch_index(
         &self,

@@ -7,41 +7,43 @@
 use std::fs;
 use std::path::Path;
 
+use super::site::Site;
 use super::snapshot::copy_index;
-use super::{Workspace, WorkspaceError, sweep};
+use super::{WorkspaceError, sweep};
 
 /// The configuration that decides what `git status` takes for a change; nothing else of the user's is copied.
 const COPIED: &[&str] = &["core.autocrlf", "core.eol", "core.filemode", "core.symlinks", "core.ignorecase"];
 
-impl Workspace {
+impl Site<'_> {
     /// Makes the private git directory and points the run's files to it.
     pub(crate) fn make_view(&self) -> Result<(), WorkspaceError> {
-        let view = self.run_dir.join("view.git");
+        let view = self.view();
         sweep::remove(&view)?;
         for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
             let folder = view.join(folder);
             fs::create_dir_all(&folder).map_err(|e| WorkspaceError::io("make the folder", &folder, e))?;
         }
-        let git = self.repository.git();
-        let objects = self.repository.common_dir().join("objects");
+        let repository = &self.workspace.repository;
+        let git = repository.git();
+        let objects = repository.common_dir().join("objects");
         let mut alternates = quoted(&objects);
         alternates.push(b'\n');
         write(&view.join("objects/info/alternates"), &alternates)?;
         let refs =
             git.read(&["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags"])?;
         write(&view.join("packed-refs"), &refs)?;
-        let head = match self.repository.branch()? {
+        let head = match repository.branch()? {
             Some(branch) => format!("ref: refs/heads/{branch}\n"),
-            None => format!("{}\n", self.repository.head()?),
+            None => format!("{}\n", repository.head()?),
         };
         write(&view.join("HEAD"), head.as_bytes())?;
         write(&view.join("config"), self.view_config()?.as_bytes())?;
-        copy_index(&self.run_dir.join("index"), &view.join("index"))?;
+        copy_index(&self.index(), &view.join("index"))?;
         self.point_to(&view)
     }
 
     fn view_config(&self) -> Result<String, WorkspaceError> {
-        let git = self.repository.git();
+        let git = self.workspace.repository.git();
         let format = git.line(&["rev-parse", "--show-object-format"])?;
         let mut config = format!(
             "[core]\n\trepositoryformatversion = 1\n\tbare = false\n\tlogallrefupdates = true\n[extensions]\n\tobjectformat = {format}\n[gc]\n\tauto = 0\n"
