@@ -195,6 +195,26 @@ fn without_a_moderator_a_person_decides_about_a_disputed_probe() {
 }
 
 #[test]
+fn proven_probes_can_be_kept_as_tests() {
+    let environment = world(json!({"examiner": true}));
+    let script = Script::new()
+        .entry(json!({"role": "examiner", "reply": probe()}))
+        .builder(builds(&shout("$1!!").replace("'hey!'", "'hey!!'")))
+        .reviewer(approves());
+    run(&environment, "Add shout, which ends with two marks", &script).ended(0);
+    let patch = environment.run(&["show", "latest", "--probes"]);
+    patch.ended(0);
+    let file = environment.path("probes.patch");
+    std::fs::write(&file, &patch.stdout).unwrap();
+    environment.git(&["apply", file.to_str().unwrap()]);
+    assert_eq!(environment.read("zz_probe.sh"), probe()["probes"][0]["content"].as_str().unwrap());
+    let without = TestEnvironment::new();
+    without.cycle(&Script::approved()).ended(0);
+    let said = without.run(&["show", "latest", "--probes"]);
+    assert_has(said.ended(64), &["has no probe that fails without the change and holds with it"]);
+}
+
+#[test]
 fn an_examiner_that_gives_no_usable_reply_ends_the_run() {
     let environment = world(json!({"examiner": true}));
     let nonsense = json!({"role": "examiner", "reply": "I would rather not."});

@@ -9,7 +9,7 @@ use crate::evidence::Receipt;
 use crate::facts::Inspection;
 use crate::ids::{Role, TreeId};
 use crate::outcome::{Outcome, StoppedBy};
-use crate::probe::Probes;
+use crate::probe::{Probe, Probes};
 use crate::record::TurnEnd;
 use crate::reply::{self, AnswerKind, BuilderReply, DecisionKind, FindingAnswer, Problem, Reply, Shape};
 use crate::spec::{Product, TaskKind};
@@ -281,6 +281,11 @@ impl Cycle {
                 ));
             }
         }
+    }
+
+    /// Returns the probes that fail without the candidate and hold with it: they can go on as tests.
+    pub fn proven_probes(&self) -> Vec<&Probe> {
+        self.exhibit().map(|exhibit| plan::proven_probes(&exhibit)).unwrap_or_default()
     }
 
     /// Returns a failing probe that the maker disputes now and nobody has decided about.

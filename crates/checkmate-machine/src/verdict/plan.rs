@@ -6,6 +6,7 @@ use super::{
     existing_tests, mutation, old_tests, probes, protected, red_green, scope, secrets, suspicion,
 };
 use crate::effect::CheckKind;
+use crate::probe::Probe;
 use crate::spec::Level;
 
 /// A gate of evidence.
@@ -97,6 +98,11 @@ fn blocked_by(evidence: &Evidence<'_>, wanted: fn(&Row) -> bool) -> Vec<String> 
 /// Returns the probes that fail on the candidate.
 pub fn failing_probes(evidence: &Evidence<'_>) -> Vec<String> {
     probes::failing(evidence)
+}
+
+/// Returns the probes that fail without the change and hold with it.
+pub fn proven_probes<'a>(evidence: &Evidence<'a>) -> Vec<&'a Probe> {
+    probes::proven(evidence)
 }
 
 /// Returns a line for every gate that has something to say, and the notes that no gate judges.

@@ -126,6 +126,14 @@ pub(super) fn failing(evidence: &Evidence<'_>) -> Vec<String> {
     evidence.probes.all().filter(fails).map(|(_, probe)| probe.id.clone()).collect()
 }
 
+/// Returns the probes that fail without the change and hold with it: they can go on as tests.
+pub(super) fn proven<'a>(evidence: &Evidence<'a>) -> Vec<&'a Probe> {
+    let proven = |(number, probe): &(u32, &Probe)| {
+        seen(evidence, *number, probe) == Seen::Holds { before: Some(false) }
+    };
+    evidence.probes.all().filter(proven).map(|(_, probe)| probe).collect()
+}
+
 /// Makes a probe runnable; `None` if its file would stand in the place of one that was there before the change. One that
 /// the change puts there gives way.
 fn ready(evidence: &Evidence<'_>, probe: &Probe) -> Option<Result<Runnable, String>> {

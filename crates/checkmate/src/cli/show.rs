@@ -3,7 +3,8 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use checkmate_machine::event::{Answer, Candidate, Event};
-use checkmate_machine::ids::TaskId;
+use checkmate_machine::ids::{RunId, TaskId};
+use checkmate_machine::probe::Probe;
 
 use super::{Place, print};
 use crate::error::CommandError;
@@ -20,6 +21,9 @@ pub(super) struct Args {
     /// Only the candidate's change, as a unified diff
     #[arg(long, conflicts_with_all = ["prompts", "json"])]
     patch: bool,
+    /// The examiner's probes that fail without the change and hold with it, as a patch that adds them
+    #[arg(long, conflicts_with_all = ["patch", "prompts", "json"])]
+    probes: bool,
     /// Every prompt and every reply, whole
     #[arg(long, conflicts_with = "json")]
     prompts: bool,
@@ -59,15 +63,19 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
                 "The run {id} has no candidate: no patch could be applied."
             )));
         };
-        // Programs get the patch byte for byte; a terminal is not steered by what an agent wrote.
-        if std::io::stdout().is_terminal() {
-            print(&format!("{}\n", ui::printable_lines(&diff)));
-        } else {
-            std::io::stdout().write_all(diff.as_bytes()).ok();
-        }
+        print_patch(&diff);
         return Ok(exit_code::DONE);
     }
     let run = replayed?;
+    if args.probes {
+        let cycle = run.cycle(&task).ok_or_else(|| no_probes(&id))?;
+        let patch: String = cycle.proven_probes().into_iter().map(addition).collect();
+        if patch.is_empty() {
+            return Err(no_probes(&id));
+        }
+        print_patch(&patch);
+        return Ok(exit_code::DONE);
+    }
     if args.json {
         let summary = ui::summary(&id, &run, &task);
         let text =
@@ -78,6 +86,38 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
         print(&ui::card(&id, &run, &task, ui::width(&std::io::stdout())));
     }
     Ok(exit_code::DONE)
+}
+
+/// Programs get a patch byte for byte; a terminal is not steered by what an agent wrote.
+fn print_patch(patch: &str) {
+    if std::io::stdout().is_terminal() {
+        print(&format!("{}\n", ui::printable_lines(patch)));
+    } else {
+        std::io::stdout().write_all(patch.as_bytes()).ok();
+    }
+}
+
+fn no_probes(id: &RunId) -> CommandError {
+    CommandError::usage(format!(
+        "The run {id} has no probe that fails without the change and holds with it. The key `examiner` has probes written."
+    ))
+}
+
+/// Writes a probe as a patch that adds its file.
+fn addition(probe: &Probe) -> String {
+    let lines = probe.content.lines().count();
+    let mut patch = format!(
+        "diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{lines} @@\n",
+        path = probe.path
+    );
+    for line in probe.content.split_inclusive('\n') {
+        patch.push('+');
+        patch.push_str(line);
+    }
+    if !probe.content.ends_with('\n') {
+        patch.push_str("\n\\ No newline at end of file\n");
+    }
+    patch
 }
 
 /// Returns what the last patch that could be placed made of the files.
