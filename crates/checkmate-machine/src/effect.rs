@@ -226,6 +226,8 @@ pub enum CheckKind {
     OldTests,
     /// The test command on the candidate with its tests broken on purpose.
     BrokenTests,
+    /// The test command on the base with the same tests broken.
+    BrokenBase,
     /// The test command on the base with the candidate's tests.
     NewTests,
     /// The test command on the candidate with its changed functions taken back.

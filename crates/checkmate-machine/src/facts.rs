@@ -16,7 +16,7 @@ pub struct Inspection {
     pub old_tests: Vec<Layer>,
     /// Lays the candidate's tests over the base; empty if the change touches no tests.
     pub new_tests: Vec<Layer>,
-    /// Breaks the candidate's tests, so that a test command that is still green runs none of them; empty unless the
+    /// Breaks the tests of before that are still there, so that a test command that is still green runs none of them; empty unless the
     /// change touches what decides how tests run.
     #[serde(default)]
     pub broken_tests: Vec<Layer>,

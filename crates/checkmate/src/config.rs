@@ -64,8 +64,8 @@ pub struct Config {
     pub allow_commands: Vec<String>,
     /// Environment variables that commands may see although they look secret.
     pub keep_env: Vec<String>,
-    /// How many runs of mutants go on beside each other; `None` lets the machine decide.
-    pub mutants_at_once: Option<u32>,
+    /// How many runs of mutants go on beside each other.
+    pub mutants_at_once: u32,
     /// Paths that a build needs and git does not track, from the repository's root and without a slash at the end.
     pub link_paths: Vec<String>,
     /// How many turns the maker has; 1 to 100.

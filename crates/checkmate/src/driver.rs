@@ -94,6 +94,7 @@ pub async fn drive(
         cancel.cancel();
         tokio::time::timeout(GRACE, flight.until_idle(&performer)).await.ok();
     }
+    performer.tidy();
     if !conducted? {
         return Ok(Drove::Interrupted);
     }

@@ -68,7 +68,7 @@ pub struct Shell {
     pub test_report: Option<String>,
     /// The time limit of a command in seconds.
     pub time_limit_s: u64,
-    /// How many runs of mutants go on beside each other; the machine decides if it is not said.
+    /// How many runs of mutants go on beside each other; one if it is not said.
     #[serde(default)]
     pub mutants_at_once: Option<u32>,
 }

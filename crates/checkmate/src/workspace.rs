@@ -93,8 +93,8 @@ impl Workspace {
     pub fn discard(self) -> Result<(), WorkspaceError> {
         self.unpin_all()?;
         sweep::remove(&self.stage_dir())?;
-        self.remove_sites()?;
-        for name in ["undo", "links.json", "landing.json", "landed.json"] {
+        self.remove_further_sites()?;
+        for name in ["tree", "index", "view.git", "undo", "links.json", "landing.json", "landed.json"] {
             sweep::remove(&self.run_dir.join(name))?;
         }
         // Fails when the caller keeps something there, which is no fault.

@@ -176,6 +176,7 @@ impl Cycle {
                 | CheckKind::ArbiterBase
                 | CheckKind::OldTests
                 | CheckKind::BrokenTests
+                | CheckKind::BrokenBase
                 | CheckKind::NewTests
                 | CheckKind::Reverted
                 | CheckKind::Repeat(_)

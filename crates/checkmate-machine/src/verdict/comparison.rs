@@ -124,6 +124,8 @@ fn is_named(goal: &str, function: &str) -> bool {
         words.filter(|word| word.len() > 2).map(str::to_lowercase).collect()
     };
     let goal = names(goal);
+    // In front of it stands its file.
+    let function = function.rsplit('#').next().unwrap_or(function);
     names(function).iter().any(|name| goal.contains(name))
 }
 

@@ -270,27 +270,21 @@ fn unpinned(evidence: &Evidence<'_>, plan: &[(u32, &Mutant)]) -> Vec<super::evid
                 mutant.line,
                 line(&mutant.now),
             );
-            Some(evidence.objection(GateName::Mutation, &format!("{}{}", mutant.path, mutant.now), text))
+            Some(evidence.objection(GateName::Mutation, &format!("{}{}{}", mutant.path, mutant.line, mutant.now), text))
         })
         .collect()
 }
 
 /// Tells whether a goal says where something begins or ends.
 fn speaks_of_limits(goal: &str) -> bool {
-    const LIMITS: [&str; 24] = [
+    const LIMITS: [&str; 16] = [
         "at most",
         "at least",
-        "exactly",
         "or more",
         "or less",
         "or fewer",
         "or longer",
         "or shorter",
-        "up to",
-        "below",
-        "above",
-        "under",
-        "over",
         "less than",
         "more than",
         "fewer than",
@@ -299,17 +293,23 @@ fn speaks_of_limits(goal: &str) -> bool {
         "smaller than",
         "longer than",
         "shorter than",
-        "inclusive",
-        "exclusive",
-        "between",
+        "no more than",
     ];
+    // These mean a limit where a number follows, and much else elsewhere.
+    const PLACES: [&str; 7] = ["exactly", "up to", "below", "above", "under", "over", "between"];
     let words: Vec<String> = goal
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect();
     let goal = format!(" {} ", words.join(" "));
+    let number = |place: &str| {
+        let place = format!(" {place} ");
+        goal.match_indices(&place)
+            .any(|(at, _)| goal[at + place.len()..].starts_with(|c: char| c.is_ascii_digit()))
+    };
     LIMITS.iter().any(|limit| goal.contains(&format!(" {limit} ")))
+        || PLACES.iter().any(|place| number(place))
 }
 
 /// Returns a call whose result the change alters and a mutant does not, with all three results.

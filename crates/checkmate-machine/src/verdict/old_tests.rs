@@ -4,7 +4,7 @@
 use super::GateName;
 use super::evidence::{Evidence, Opinion, Want, listed};
 use crate::effect::CheckKind;
-use crate::evidence::{Ended, Signal, Standing, fewer, standing};
+use crate::evidence::{Ended, Receipt, Signal, Standing, fewer, standing};
 use crate::spec::Level;
 use crate::task::Permission;
 
@@ -12,15 +12,19 @@ pub(super) fn wants(evidence: &Evidence<'_>) -> Vec<Want> {
     if evidence.level(GateName::OldTests) == Level::Off {
         return Vec::new();
     }
-    let inspection = evidence.inspection;
-    [(CheckKind::OldTests, &inspection.old_tests), (CheckKind::BrokenTests, &inspection.broken_tests)]
-        .into_iter()
-        .filter(|(kind, layers)| !layers.is_empty() && evidence.receipt(*kind).is_none())
-        .map(|(kind, layers)| Want {
-            limit_s: Some(evidence.generous_s()),
-            ..evidence.want_tests(kind, &evidence.candidate.tree, layers)
-        })
-        .collect()
+    let (inspection, new) = (evidence.inspection, &evidence.candidate.tree);
+    [
+        (CheckKind::OldTests, new, &inspection.old_tests),
+        (CheckKind::BrokenTests, new, &inspection.broken_tests),
+        (CheckKind::BrokenBase, evidence.base, &inspection.broken_tests),
+    ]
+    .into_iter()
+    .filter(|(kind, _, layers)| !layers.is_empty() && evidence.receipt(*kind).is_none())
+    .map(|(kind, tree, layers)| Want {
+        limit_s: Some(evidence.generous_s()),
+        ..evidence.want_tests(kind, tree, layers)
+    })
+    .collect()
 }
 
 pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
@@ -32,33 +36,49 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     }
 }
 
-/// Tells whether the test command notices tests that are broken on purpose: one that a permitted change of
-/// configuration made blind is green whatever the code does.
+/// Tells whether the test command notices tests that are broken on purpose, if it did before the change: one that a
+/// permitted change of configuration made blind is green whatever the code does.
 fn noticed(evidence: &Evidence<'_>) -> Opinion {
     if evidence.inspection.broken_tests.is_empty() || !had_tests(evidence) {
         return Opinion::Absent("The change does not touch what decides how tests run.".into());
     }
-    let Some(receipt) = evidence.receipt(CheckKind::BrokenTests) else {
-        return Opinion::Pending("It needs a run with tests that are broken on purpose.".into());
+    let (Some(before), Some(after)) =
+        (evidence.receipt(CheckKind::BrokenBase), evidence.receipt(CheckKind::BrokenTests))
+    else {
+        return Opinion::Pending("It needs runs with tests that are broken on purpose.".into());
     };
-    match standing(receipt, evidence.baseline) {
-        Standing::Green(_) | Standing::KnownRed(_) => Opinion::Blocked(
+    let ends_well = |receipt: &Receipt| receipt.ended == Ended::Exited { code: 0 };
+    match (standing(before, evidence.baseline), standing(after, evidence.baseline)) {
+        (Standing::Green(_) | Standing::KnownRed(_) | Standing::Infra(_), _) | (_, Standing::Infra(_)) => {
+            Opinion::Absent("The test command did not notice broken tests before the change either.".into())
+        }
+        (_, Standing::Green(_) | Standing::KnownRed(_)) => Opinion::Blocked(
             "The change alters how tests run, and the test command does not notice any more when every test file is broken \
              on purpose: it is green whatever the code does. Have it run the tests again."
                 .into(),
         ),
-        // Its report says no; whoever goes by its exit code hears yes.
-        Standing::Red if receipt.ended == Ended::Exited { code: 0 } => {
-            let text = "The change alters how tests run, and the test command ends well although tests fail in it. Let \
+        // Its report may say no; whoever goes by its exit code hears yes.
+        _ if ends_well(after) && !ends_well(before) => {
+            let text = "The change alters how tests run, and the test command ends well now although tests fail in it. Let \
                         it end with an error, or say why it may not.";
             Opinion::Objected(vec![evidence.objection(GateName::OldTests, "ends well", text.to_owned())])
         }
-        Standing::Red
-        | Standing::Flaky
-        | Standing::Absent
-        | Standing::Unreported
-        | Standing::Infra(_) => Opinion::Passed("The test command notices tests that are broken on purpose.".into()),
+        _ => match evidence.tests.and_then(|tests| fewer(tests, evidence.baseline)) {
+            Some(count) if !may_lose_tests(evidence) => {
+                let text = format!(
+                    "The change alters how tests run, and fewer of them run now: {count} passed before. Have all of them \
+                     run, or say which ones may go."
+                );
+                Opinion::Objected(vec![evidence.objection(GateName::OldTests, "fewer run", text)])
+            }
+            Some(_) | None => Opinion::Passed("The test command notices tests that are broken on purpose.".into()),
+        },
     }
+}
+
+/// Tells whether the task permits that existing tests change or go.
+fn may_lose_tests(evidence: &Evidence<'_>) -> bool {
+    [Permission::ChangeTests, Permission::DeleteTests].into_iter().any(|one| evidence.permits.has(one))
 }
 
 fn on_the_new_code(evidence: &Evidence<'_>) -> Opinion {
@@ -68,8 +88,7 @@ fn on_the_new_code(evidence: &Evidence<'_>) -> Opinion {
     let Some(receipt) = evidence.receipt(CheckKind::OldTests) else {
         return Opinion::Pending("It needs a run of the old tests on the new code.".into());
     };
-    let permitted =
-        [Permission::ChangeTests, Permission::DeleteTests].into_iter().any(|one| evidence.permits.has(one));
+    let permitted = may_lose_tests(evidence);
     let blocked = |what: String| {
         Opinion::Blocked(format!(
             "The tests as they were before the change do not pass on it: {what} If the goal and a test contradict each \

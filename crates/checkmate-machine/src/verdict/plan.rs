@@ -178,7 +178,7 @@ fn cost(evidence: &Evidence<'_>, gate: GateName) -> Cost {
 /// Returns the gate that a command is run for.
 pub fn gate_of(kind: CheckKind) -> Option<GateName> {
     Some(match kind {
-        CheckKind::OldTests | CheckKind::BrokenTests => GateName::OldTests,
+        CheckKind::OldTests | CheckKind::BrokenTests | CheckKind::BrokenBase => GateName::OldTests,
         CheckKind::NewTests | CheckKind::Reverted => GateName::RedGreen,
         CheckKind::Repeat(_) | CheckKind::RepeatBase(_) => GateName::Determinism,
         CheckKind::Example => GateName::Examples,

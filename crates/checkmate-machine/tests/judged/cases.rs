@@ -277,9 +277,10 @@ fn review() -> impl Strategy<Value = ReviewState> {
 }
 
 fn check_kind() -> impl Strategy<Value = CheckKind> {
-    let kinds: [fn(u32) -> CheckKind; 15] = [
+    let kinds: [fn(u32) -> CheckKind; 16] = [
         |_| CheckKind::OldTests,
         |_| CheckKind::BrokenTests,
+        |_| CheckKind::BrokenBase,
         |_| CheckKind::NewTests,
         |_| CheckKind::Reverted,
         |_| CheckKind::Example,

@@ -448,6 +448,7 @@ fn check(kind: CheckKind) -> &'static str {
         CheckKind::Merged => "merged",
         CheckKind::OldTests => "old_tests",
         CheckKind::BrokenTests => "broken_tests",
+        CheckKind::BrokenBase => "broken_base",
         CheckKind::NewTests => "new_tests",
         CheckKind::Reverted => "reverted",
         CheckKind::Repeat(_) => "repeat",

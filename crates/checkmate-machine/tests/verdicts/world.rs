@@ -109,6 +109,7 @@ impl World {
             }
             CheckKind::NewTests | CheckKind::Reverted => red(self.baseline.as_ref()),
             CheckKind::Mutant(_) | CheckKind::BrokenTests => red(self.tests.last()),
+            CheckKind::BrokenBase => red(self.baseline.as_ref()),
             CheckKind::Repeat(_) => self.tests_line.clone(),
             CheckKind::RepeatBase(_) => self.baseline_line.clone(),
             CheckKind::Example | CheckKind::Probe(_) | CheckKind::ProbeAgain(_) => "ends".into(),

@@ -237,6 +237,7 @@ impl Watch {
             | CheckKind::ArbiterBase
             | CheckKind::OldTests
             | CheckKind::BrokenTests
+            | CheckKind::BrokenBase
             | CheckKind::NewTests
             | CheckKind::Reverted
             | CheckKind::Repeat(_)

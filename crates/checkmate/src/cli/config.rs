@@ -93,10 +93,7 @@ fn values(config: &Config) -> Vec<(Vec<&'static str>, String)> {
         (vec!["evidence"], evidence(&config.evidence)),
         (vec!["test_command"], config.test_command.text.clone()),
         (vec!["test_time_limit_s"], format!("{} s", config.test_time_limit_s)),
-        (
-            vec!["mutants_at_once"],
-            config.mutants_at_once.map_or_else(|| "half of the cores, at most 4".into(), |n| n.to_string()),
-        ),
+        (vec!["mutants_at_once"], config.mutants_at_once.to_string()),
         (vec!["test_report"], config.test_report.clone().unwrap_or_else(|| "none".into())),
         (vec!["allow_paths"], list(&config.allow_paths, "every path that is not protected")),
         (vec!["allow_commands"], list(&config.allow_commands, "only the test command")),

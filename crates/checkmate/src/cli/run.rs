@@ -82,7 +82,7 @@ fn begin(place: &Place, args: &Args, human: Human) -> Result<Session, CommandErr
         keep_env: config.keep_env.clone(),
         test_report: config.test_report.clone(),
         time_limit_s: config.test_time_limit_s.into(),
-        mutants_at_once: config.mutants_at_once,
+        mutants_at_once: Some(config.mutants_at_once),
     };
     Session::create(&project, spec, shell, script.as_deref())
 }

@@ -1,5 +1,6 @@
 //! `checkmate show`: what happened in a run and why.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
 
 use checkmate_machine::event::{Answer, Candidate, Event};
@@ -69,7 +70,18 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     let run = replayed?;
     if args.probes {
         let cycle = run.cycle(&task).ok_or_else(|| no_probes(&id))?;
-        let patch: String = cycle.proven_probes().into_iter().map(addition).collect();
+        let mut taken: BTreeSet<&str> = BTreeSet::new();
+        taken.extend(
+            cycle.candidate().iter().flat_map(|one| one.changes.iter().map(|change| change.path.as_str())),
+        );
+        let mut patch = String::new();
+        for probe in cycle.proven_probes() {
+            if taken.insert(&probe.path) {
+                patch.push_str(&addition(probe));
+            } else {
+                anstream::eprintln!("{} is left out: there is another file at {}.", probe.id, probe.path);
+            }
+        }
         if patch.is_empty() {
             return Err(no_probes(&id));
         }

@@ -69,10 +69,10 @@ pub(super) struct File {
     /// The JUnit XML file that the test command writes, from the repository's root.
     #[schemars(length(min = 1))]
     pub(super) test_report: Option<String>,
-    /// How many runs of mutants go on beside each other, where nothing is built in the tree; half of the cores, but at
-    /// most 4, if left out.
+    /// How many runs of mutants go on beside each other, where nothing is built in the tree. More than one only if the
+    /// tests share no port, database or file outside of the tree.
     #[schemars(range(min = 1, max = 64))]
-    pub(super) mutants_at_once: Option<u32>,
+    pub(super) mutants_at_once: u32,
     /// How many seconds one request to an agent may take, unless the role's own `time_limit_s` says otherwise.
     #[schemars(range(min = 1, max = 86_400))]
     pub(super) agent_time_limit_s: u32,

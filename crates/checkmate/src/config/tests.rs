@@ -441,7 +441,7 @@ fn every_key_arrives() {
     assert_eq!(config.test_command.argv, ["sh", "-c", "npm test && npm run lint"]);
     assert_eq!((config.test_time_limit_s, config.test_report.as_deref()), (60, Some("target/junit.xml")));
     assert_eq!(config.link_paths, ["node_modules", ".env"]);
-    assert_eq!((&*config.keep_env, config.mutants_at_once), (&["NPM_TOKEN".to_owned()][..], Some(3)));
+    assert_eq!((&*config.keep_env, config.mutants_at_once), (&["NPM_TOKEN".to_owned()][..], 3));
     let policy = config.policy(None, true);
     assert_eq!((policy.max_iterations, policy.context_summary_threshold), (7, 99));
     assert_eq!((policy.review_mode, policy.review_on_test_pass), (ReviewMode::Selective, false));

@@ -71,6 +71,7 @@ fn is_test_command(kind: CheckKind) -> bool {
         | CheckKind::Merged
         | CheckKind::OldTests
         | CheckKind::BrokenTests
+        | CheckKind::BrokenBase
         | CheckKind::NewTests
         | CheckKind::Reverted
         | CheckKind::Repeat(_)
@@ -98,7 +99,7 @@ impl Performer {
         baselines: Baselines,
         cancel: Cancel,
     ) -> Self {
-        let at_once = shell.mutants_at_once.and_then(|count| usize::try_from(count).ok());
+        let at_once = usize::try_from(shell.mutants_at_once.unwrap_or(1)).unwrap_or(1);
         Self {
             workspace: Arc::new(workspace),
             agents,
@@ -110,6 +111,12 @@ impl Performer {
             sites: Sites::new(at_once),
             person: Mutex::new(()),
         }
+    }
+
+    /// Removes what was needed only while commands ran.
+    pub(super) fn tidy(&self) {
+        // What is left is removed with the run.
+        self.workspace.remove_further_sites().ok();
     }
 
     /// Waits until no command runs.

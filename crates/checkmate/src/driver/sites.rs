@@ -1,16 +1,12 @@
 //! Who works at which site: most commands need the run to themselves, a few may run beside each other.
 //!
-//! Only runs of mutants do. Commands that disturb each other (a port, a file in `/tmp`) turn tests red, and a mutant that
-//! is red counts for the builder: it can make evidence weaker, never an honest change fail.
+//! Only runs of mutants do, and only where the user says that their tests do not disturb each other (a port, a database, a
+//! file in `/tmp`): a mutant that another one turns red would count as noticed.
 
 use std::cmp::Reverse;
-use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-/// The most commands that run beside each other: each may use several cores by itself.
-const MOST: usize = 4;
 
 /// The sites of a run.
 #[derive(Debug)]
@@ -30,10 +26,9 @@ pub(super) struct Place {
 }
 
 impl Sites {
-    /// Makes room for so many commands beside each other; `None` for as many as fit this machine.
-    pub(super) fn new(at_once: Option<usize>) -> Self {
-        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let count = at_once.unwrap_or_else(|| (cores() / 2).min(MOST)).max(1);
+    /// Makes room for so many commands beside each other.
+    pub(super) fn new(count: usize) -> Self {
+        let count = count.max(1);
         Self {
             permits: Arc::new(Semaphore::new(count)),
             count: u32::try_from(count).unwrap_or(1),
@@ -88,7 +83,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_that_needs_the_run_to_itself_waits_for_all_others() {
-        let sites = Sites::new(Some(2));
+        let sites = Sites::new(2);
         let (first, second) = (sites.any().await, sites.any().await);
         assert_eq!((first.number(), second.number()), (0, 1));
         let soon = Duration::from_millis(20);

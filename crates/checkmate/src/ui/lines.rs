@@ -108,6 +108,7 @@ fn ran(check: CheckKind, receipt: &Receipt) -> String {
         CheckKind::Merged => "merged",
         CheckKind::OldTests => "old tests",
         CheckKind::BrokenTests => "broken tests",
+        CheckKind::BrokenBase => "old broken",
         CheckKind::NewTests => "on old",
         CheckKind::Reverted => "taken back",
         CheckKind::Repeat(_) => "again",

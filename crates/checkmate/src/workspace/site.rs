@@ -18,6 +18,9 @@ use super::{Workspace, WorkspaceError, sweep};
 /// not speak for the next, and the tree's own ignore rules are part of what is judged.
 const BUILD_FOLDERS: [&str; 5] = ["target/", "node_modules/", ".venv/", "venv/", ".gradle/"];
 
+/// What a site is made of.
+const PLACES: [&str; 3] = ["tree", "index", "view.git"];
+
 /// A folder of files with our index of it and the git directory that commands see.
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
@@ -39,19 +42,19 @@ impl Workspace {
         self.site(0).restore(&self.laid_over(tree, layers)?)
     }
 
-    /// Removes every site.
-    pub(super) fn remove_sites(&self) -> Result<(), WorkspaceError> {
-        let mut number = 0;
-        loop {
-            let site = self.site(number);
-            let any = site.places().iter().any(|place| fs::symlink_metadata(place).is_ok());
-            // Sites are made in order, so behind a missing one there is none; but the first is not always made.
-            if !any && number > 0 {
-                return Ok(());
+    /// Removes every site but the one that every run has.
+    pub fn remove_further_sites(&self) -> Result<(), WorkspaceError> {
+        let entries = fs::read_dir(&self.run_dir)
+            .map_err(|source| WorkspaceError::io("read the folder", &self.run_dir, source))?;
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let number =
+                |place: &str| name.to_str()?.strip_prefix(place)?.strip_prefix('-')?.parse::<usize>().ok();
+            if PLACES.iter().any(|place| number(place).is_some()) {
+                sweep::remove(&entry.path())?;
             }
-            site.places().iter().try_for_each(|place| sweep::remove(place))?;
-            number += 1;
         }
+        Ok(())
     }
 }
 
@@ -116,10 +119,6 @@ impl Site<'_> {
 
     pub(super) fn view(&self) -> PathBuf {
         self.place("view.git")
-    }
-
-    fn places(&self) -> [PathBuf; 3] {
-        [self.tree_dir(), self.index(), self.view()]
     }
 
     fn place(&self, name: &str) -> PathBuf {
