@@ -80,6 +80,10 @@ impl Place {
 
 /// Runs the program; everything it can say about failing is a sentence on standard error and an exit code.
 pub fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if let Some(code) = crate::process::confine::helper() {
+        return code;
+    }
     // Commands run as the same user, and the keys are in this process's environment: keep it from being read there.
     #[cfg(target_os = "linux")]
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).ok();

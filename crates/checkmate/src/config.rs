@@ -28,6 +28,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::agents;
+use crate::journal::Sandbox;
 
 pub use self::schema::schema;
 pub use self::shape::Problem;
@@ -64,6 +65,8 @@ pub struct Config {
     pub allow_commands: Vec<String>,
     /// Environment variables that commands may see although they look secret.
     pub keep_env: Vec<String>,
+    /// How commands are confined; `None` if they are not.
+    pub sandbox: Option<Sandbox>,
     /// How many runs of mutants go on beside each other.
     pub mutants_at_once: u32,
     /// Paths that a build needs and git does not track, from the repository's root and without a slash at the end.

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::RoleSettings;
 use crate::error::CommandError;
+use crate::process::confine::Support;
 use crate::state::JOURNAL;
 
 /// The version that this program writes, and the only one that it drives on.
@@ -71,6 +72,31 @@ pub struct Shell {
     /// How many runs of mutants go on beside each other; one if it is not said.
     #[serde(default)]
     pub mutants_at_once: Option<u32>,
+    /// How commands are confined; not at all in a run that does not say.
+    #[serde(default)]
+    pub sandbox: Option<Sandbox>,
+}
+
+/// How the commands of a run are confined.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sandbox {
+    /// Whether the network is there, and not only the machine's own loopback.
+    pub network: bool,
+    /// What may be read beyond what is usual, with `~/` for the home.
+    #[serde(default)]
+    pub read: Vec<String>,
+    /// What may be written beyond the run's own folders, likewise.
+    #[serde(default)]
+    pub write: Vec<String>,
+    /// The most memory of one process, in megabytes.
+    #[serde(default)]
+    pub memory_mb: Option<u64>,
+    /// The most processes at a time.
+    #[serde(default)]
+    pub processes: Option<u64>,
+    /// What the machine could do when the run began.
+    #[serde(default)]
+    pub support: Support,
 }
 
 /// A task in the header.

@@ -5,6 +5,7 @@
 //! and a limit on the output that is kept. Nothing that it started outlives it.
 
 mod capture;
+pub mod confine;
 mod environment;
 mod group;
 mod program;
@@ -27,6 +28,7 @@ use checkmate_machine::evidence::{Ended, Output, Receipt, TestReport};
 use checkmate_machine::ids::TreeId;
 
 use self::capture::Streams;
+use self::confine::{Confinement, Line, Said};
 use self::group::Group;
 use crate::report;
 
@@ -60,6 +62,10 @@ pub struct Invocation<'a> {
     pub report_file: Option<&'a Path>,
     /// Varies what nobody should depend on; the number is the seed.
     pub vary: Option<u32>,
+    /// What the command may read, write and reach; everything without it.
+    pub confinement: Option<&'a Confinement>,
+    /// What it may write besides its directory and its temporary folders, if it is confined.
+    pub write: &'a [PathBuf],
 }
 
 /// The bounds of one command.
@@ -179,6 +185,8 @@ impl Facts {
 /// A command that has been started.
 struct Running {
     child: Child,
+    /// The way to the helper that confines it.
+    line: Option<Line>,
     group: Group,
     streams: Streams,
     /// Removed with everything in it when the command is over.
@@ -220,17 +228,35 @@ fn start(invocation: &Invocation<'_>) -> Result<Running, String> {
     }
     std::fs::create_dir(environment::bytecode(room.path())).map_err(unusable)?;
     let program = program::resolve(&command.argv, directory, environment.get(std::ffi::OsStr::new("PATH")))?;
-    let mut starter = Command::new(&program);
-    starter.args(command.argv.iter().skip(1)).current_dir(directory).env_clear().envs(&environment);
-    if let Some(name) = command.argv.first() {
-        starter.arg0(name);
-    }
-    starter.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let write: Vec<&Path> = [directory, room.path(), temporary.path()]
+        .into_iter()
+        .chain(invocation.write.iter().map(PathBuf::as_path))
+        .collect();
+    let (mut starter, line) = match invocation.confinement {
+        Some(confinement) => {
+            if confinement.support.files {
+                environment::keep_caches(&mut environment, &scratch).map_err(unusable)?;
+            }
+            confinement.starter(&program, command, &write)?
+        }
+        None => {
+            let mut starter = Command::new(&program);
+            starter.args(command.argv.iter().skip(1)).stdin(Stdio::null());
+            if let Some(name) = command.argv.first() {
+                starter.arg0(name);
+            }
+            (starter, None)
+        }
+    };
+    starter.current_dir(directory).env_clear().envs(&environment);
+    starter.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let before = invocation.report_file.and_then(|file| Stamp::of(&directory.join(file)));
     let mut child = starter.spawn().map_err(|error| program::not_started(&error, &program, command))?;
     let group = Group::record(&child, &scratch, room.path());
     let streams = Streams::new(child.stdout.take(), child.stderr.take(), invocation.limits.output_bytes);
-    Ok(Running { child, group, streams, room, _temporary: temporary, junit, before })
+    // What the helper inherited is its own now: its end must be seen as one.
+    drop(starter);
+    Ok(Running { child, line, group, streams, room, _temporary: temporary, junit, before })
 }
 
 impl Running {
@@ -260,10 +286,13 @@ impl Running {
             End::TimedOut => Ended::TimedOut {
                 limit_s: invocation.limits.time.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX),
             },
-            End::Exited => status.map_or_else(
-                |error| Ended::NotStarted { reason: format!("its end could not be seen: {error}") },
-                ended,
-            ),
+            End::Exited => match self.line.as_mut().map(Line::said) {
+                Some(said) => confined_end(said, invocation.command),
+                None => status.map_or_else(
+                    |error| Ended::NotStarted { reason: format!("its end could not be seen: {error}") },
+                    ended,
+                ),
+            },
         };
         Some(self.facts(invocation, ended))
     }
@@ -312,6 +341,22 @@ fn read_report(file: &PathBuf) -> Option<String> {
         return None;
     }
     std::fs::read(file).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Returns how a confined command ended, by what the helper said.
+fn confined_end(said: Option<Said>, command: &CommandLine) -> Ended {
+    match said {
+        Some(Said::Exited(code)) => Ended::Exited { code },
+        Some(Said::Killed(signal)) => Ended::Killed { signal },
+        Some(Said::NotStarted(reason, error)) => Ended::NotStarted {
+            reason: error.map_or(reason, |error| {
+                let program = command.argv.first().map(String::as_str).unwrap_or_default();
+                program::not_started(&std::io::Error::from_raw_os_error(error), Path::new(program), command)
+            }),
+        },
+        // Only something outside can have ended the helper before it said anything.
+        None => Ended::Killed { signal: 9 },
+    }
 }
 
 fn ended(status: ExitStatus) -> Ended {

@@ -72,10 +72,11 @@ impl Session {
     pub fn create(
         project: &Project,
         mut spec: Spec,
-        shell: Shell,
+        mut shell: Shell,
         script: Option<&str>,
     ) -> Result<Self, CommandError> {
         let agents = agents(&shell, script)?;
+        find_support(&mut shell);
         clean(&mut spec, &redactor(&agents));
         let id = state::new_run_id();
         let folder = project.runs.run(&id);
@@ -96,7 +97,8 @@ impl Session {
     pub fn open(project: &Project, id: RunId) -> Result<Self, CommandError> {
         let folder = project.runs.run(&id);
         let (mut journal, contents) = Journal::open(&folder)?;
-        let shell = contents.header.shell.clone();
+        let mut shell = contents.header.shell.clone();
+        find_support(&mut shell);
         let script = match shell.scripted {
             true => {
                 let path = folder.join(SCRIPT);
@@ -133,6 +135,13 @@ impl Session {
         let redactor = redactor(&agents);
         let baselines = project.runs.baselines();
         Ok(Self { id, folder, baselines, run, journal, workspace, agents, shell, redactor, left_alone })
+    }
+}
+
+/// Notes what this machine can do to confine commands; a run may go on at another than where it began.
+fn find_support(shell: &mut Shell) {
+    if let Some(sandbox) = &mut shell.sandbox {
+        sandbox.support = process::confine::support();
     }
 }
 

@@ -21,7 +21,7 @@ use crate::error::CommandError;
 pub const JOURNAL: &str = "journal.jsonl";
 
 /// Finds the folder of everything that Checkmate keeps.
-fn state_folder() -> Result<PathBuf, CommandError> {
+pub fn folder() -> Result<PathBuf, CommandError> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".local").join("state")))
@@ -36,7 +36,7 @@ fn state_folder() -> Result<PathBuf, CommandError> {
 
 /// Finds the folder with the notes of patches that are being written to folders.
 pub fn applies() -> Result<PathBuf, CommandError> {
-    Ok(state_folder()?.join("applies"))
+    Ok(folder()?.join("applies"))
 }
 
 /// The folder that holds the runs of one repository.
@@ -49,7 +49,7 @@ pub struct RunsFolder {
 impl RunsFolder {
     /// Finds the folder by the environment: `$XDG_STATE_HOME`, else `$HOME/.local/state`.
     pub fn of(repository_key: &str) -> Result<Self, CommandError> {
-        let state = state_folder()?;
+        let state = folder()?;
         Ok(Self {
             path: state.join("repos").join(repository_key).join("runs"),
             baselines: state.join("baselines"),

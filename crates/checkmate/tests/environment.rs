@@ -45,7 +45,16 @@ pub(crate) struct TestEnvironment {
 impl TestEnvironment {
     /// Makes a world with a repository `repo` that has one commit: a library in `sh` with a green test.
     pub(crate) fn new() -> Self {
-        let environment = Self::empty();
+        Self::filled(Self::empty())
+    }
+
+    /// Makes such a world outside of the system's temporary folder, which commands do not see.
+    pub(crate) fn outside() -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        Self::filled(Self::at(tempfile::Builder::new().prefix("checkmate-test-").tempdir_in(folder).unwrap()))
+    }
+
+    fn filled(environment: Self) -> Self {
         environment.write("src/text.sh", "upper() { printf '%s\\n' \"$1\" | tr a-z A-Z; }\n");
         environment.write("test/text_test.sh", "expect \"upper of a word\" \"$(upper word)\" WORD\n");
         environment.write("test/run.sh", RUNNER);
@@ -56,7 +65,10 @@ impl TestEnvironment {
 
     /// Makes a world with an empty folder `repo`.
     pub(crate) fn empty() -> Self {
-        let folder = tempfile::Builder::new().prefix("checkmate-test-").tempdir().unwrap();
+        Self::at(tempfile::Builder::new().prefix("checkmate-test-").tempdir().unwrap())
+    }
+
+    fn at(folder: TempDir) -> Self {
         let environment = Self { folder, variables: BTreeMap::new() };
         for name in ["home", "state", "tmp", "repo"] {
             std::fs::create_dir(environment.path(name)).unwrap();
@@ -108,6 +120,8 @@ impl TestEnvironment {
         // is red first. `test_gates` and `test_evidence` are about it.
         let mut config = json!({
             "test_command": "sh test/run.sh", "allow_paths": ["src/**", "test/**"], "evidence": false,
+            // Tests of this world tell and wait by files beside the repository.
+            "sandbox": {"write": ["~/.."]},
         });
         let all = config.as_object_mut().unwrap();
         for (key, value) in keys.as_object().unwrap() {

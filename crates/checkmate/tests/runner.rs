@@ -21,6 +21,8 @@ mod test_card;
 mod test_commands;
 #[cfg(test)]
 mod test_config;
+#[cfg(target_os = "linux")]
+mod test_confinement;
 #[cfg(test)]
 mod test_crash;
 #[cfg(test)]

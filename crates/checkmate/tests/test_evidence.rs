@@ -506,6 +506,7 @@ cases! {
         node_tests_only
         node_tests_write_below_before_each
         node_typescript_types
+        permitted_script_changed
         python_cli_exits
         python_conftest_fixture
         python_data_file_added
@@ -576,6 +577,7 @@ cases! {
         node_tests_assert_nothing
         npmrc_node_options
         package_json_read_is_no_permit
+        permitted_script_hides_failures
         plugin_of_a_dist_info
         pytest_module_shadowed
         red_by_a_marker
@@ -611,6 +613,8 @@ cases! {
         unittest_module_shadowed
     }
     wrong {
+        boundary_that_the_goal_speaks_of
+        chore_that_changes_behaviour
         java_boxed_numbers
         java_integer_division
         node_lost_update

@@ -70,6 +70,8 @@ impl Cycle {
 
     /// Ends the turn and begins the next, or ends the run at the limit.
     pub(super) fn end_turn(&mut self, end: TurnEnd) {
+        // A moderator's word after the last turn can lead to more evidence, and that ends the same turn once more.
+        self.turns.retain(|record| record.turn != self.turn);
         self.turns.push(TurnRecord {
             turn: self.turn,
             reply: self.reply.clone().unwrap_or_default(),

@@ -205,7 +205,7 @@ fn mutant(text: &str, reaches: bool) -> Mutant {
         was: was.into(),
         now: now.into(),
         reaches,
-        boundary: now == format!("{was}="),
+        boundary: now.replacen("<=", "<", 1) == was,
         layer: Layer::Edit { path: path.into(), start: 0, end: 1, text: now.into() },
     }
 }

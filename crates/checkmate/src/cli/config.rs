@@ -11,6 +11,7 @@ use crate::agents::Agents;
 use crate::config::{AgentKind, Config, FILE_NAME, Loaded, RoleSettings};
 use crate::error::CommandError;
 use crate::exit_code;
+use crate::journal::Sandbox;
 
 /// Look at the configuration
 #[derive(Debug, clap::Args)]
@@ -94,6 +95,7 @@ fn values(config: &Config) -> Vec<(Vec<&'static str>, String)> {
         (vec!["test_command"], config.test_command.text.clone()),
         (vec!["test_time_limit_s"], format!("{} s", config.test_time_limit_s)),
         (vec!["mutants_at_once"], config.mutants_at_once.to_string()),
+        (vec!["sandbox", "network"], confined(config.sandbox.as_ref())),
         (vec!["test_report"], config.test_report.clone().unwrap_or_else(|| "none".into())),
         (vec!["allow_paths"], list(&config.allow_paths, "every path that is not protected")),
         (vec!["allow_commands"], list(&config.allow_commands, "only the test command")),
@@ -207,4 +209,16 @@ fn consequences(config: &Config) -> Vec<String> {
         None => "Without an examiner, nobody but the builder writes tests of the change.",
     };
     [form, review, strictness, test, evidence, examiner, moderator].map(str::to_owned).into()
+}
+
+fn confined(sandbox: Option<&Sandbox>) -> String {
+    let Some(sandbox) = sandbox else { return "off: commands may do whatever you can".to_owned() };
+    let mut said =
+        format!("on, {}", if sandbox.network { "with the network" } else { "no network but the loopback" });
+    for (what, paths) in [("read", &sandbox.read), ("write", &sandbox.write)] {
+        if !paths.is_empty() {
+            said.push_str(&format!(", may also {what} {}", paths.join(", ")));
+        }
+    }
+    said
 }

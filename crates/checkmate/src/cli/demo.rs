@@ -129,7 +129,12 @@ fn play(example: &Example, folder: &Path) -> Result<u8, CommandError> {
     };
     let policy = config.policy(Some(LandPolicy::Apply), false);
     let spec = Spec { task, product: Product::Patch, policy, prompts: config.prompts() };
-    let shell = Shell { scripted: true, time_limit_s: config.test_time_limit_s.into(), ..Shell::default() };
+    let shell = Shell {
+        scripted: true,
+        time_limit_s: config.test_time_limit_s.into(),
+        sandbox: config.sandbox.clone(),
+        ..Shell::default()
+    };
     let session = Session::create(&project, spec, shell, Some(example.script))?;
     driving::drive(session, Human::absent(), Vec::new(), &Output { json: None, events: false })
 }

@@ -11,6 +11,7 @@ use crate::driver::{self, Drove};
 use crate::error::CommandError;
 use crate::exit_code;
 use crate::human::Human;
+use crate::journal::Shell;
 use crate::session::{Session, TASK};
 use crate::ui::{self, Watcher};
 
@@ -34,6 +35,7 @@ pub(super) fn drive(
 ) -> Result<u8, CommandError> {
     let id = session.id.clone();
     warn_left_alone(&session.left_alone);
+    warn_unconfined(&session.shell);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         CommandError::local(format!(
             "The program could not be set up: {error}. Close other programs and try again."
@@ -57,6 +59,14 @@ pub(super) fn drive(
             }
             Err(CommandError::interrupted(format!("Interrupted. `checkmate resume {id}` goes on from here.")))
         }
+    }
+}
+
+/// Tells what commands can do on this machine although they should not.
+fn warn_unconfined(shell: &Shell) {
+    let gaps = shell.sandbox.as_ref().map(|sandbox| sandbox.support.gaps()).unwrap_or_default();
+    if !gaps.is_empty() {
+        anstream::eprintln!("  · Commands can {} on this machine.", gaps.join(", and "));
     }
 }
 

@@ -83,6 +83,7 @@ fn begin(place: &Place, args: &Args, human: Human) -> Result<Session, CommandErr
         test_report: config.test_report.clone(),
         time_limit_s: config.test_time_limit_s.into(),
         mutants_at_once: Some(config.mutants_at_once),
+        sandbox: config.sandbox.clone(),
     };
     Session::create(&project, spec, shell, script.as_deref())
 }

@@ -100,9 +100,10 @@ pub(super) struct File {
     pub(super) evidence: Option<EvidenceFile>,
     /// The most that a run may use.
     pub(super) budget: Option<Limited>,
-    /// Whether commands are confined to the run's tree.
-    pub(super) sandbox: Option<Toggle>,
-    /// Whether commands may use the network.
+    /// What commands may read and write: the run's tree and what tools need; more, by `read`, `write`, `memory_mb` and
+    /// `processes`; or everything.
+    pub(super) sandbox: Option<SandboxFile>,
+    /// Whether confined commands may use the network; the machine's own loopback always works.
     pub(super) network: Option<Toggle>,
 }
 
@@ -213,6 +214,33 @@ pub(super) struct BudgetFile {
     max_tokens: Option<u64>,
     /// Calls of agents.
     max_calls: Option<u64>,
+}
+
+/// How commands are confined.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum SandboxFile {
+    /// Confined, or not.
+    Switch(Toggle),
+    /// Confined, with more than is usual.
+    More(MoreFile),
+}
+
+/// What confined commands may do beyond what is usual.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct MoreFile {
+    /// Files and folders that may be read, absolute or from the home with `~/`.
+    #[serde(default)]
+    pub(super) read: Vec<String>,
+    /// Files and folders that may be written as well.
+    #[serde(default)]
+    pub(super) write: Vec<String>,
+    /// The most memory that one process may have, in megabytes.
+    #[schemars(range(min = 16, max = 16_777_216))]
+    pub(super) memory_mb: Option<u64>,
+    /// The most processes at a time.
+    #[schemars(range(min = 8, max = 1_000_000))]
+    pub(super) processes: Option<u64>,
 }
 
 /// A switch, as a word or as a truth value.

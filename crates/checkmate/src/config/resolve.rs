@@ -10,10 +10,15 @@ use checkmate_machine::prompt;
 use checkmate_machine::spec::{EvidenceRules, Level, PromptText, ReviewMode};
 use checkmate_machine::verdict::GateName;
 
-use super::file::{EvidenceFile, EvidenceLevel, Examiner, File, Limited, PriceFile, RoleFile};
+use super::file::{
+    EvidenceFile, EvidenceLevel, Examiner, File, Limited, MoreFile, PriceFile, RoleFile, SandboxFile, Toggle,
+};
+
 use super::shape::{Findings, Problem, nearest};
 use super::syntax::Position;
 use super::{AgentKind, Config, Price, RoleSettings, prompts};
+use crate::journal::Sandbox;
+use crate::process::confine::Support;
 
 /// Where a key would stand that is not in the file.
 const TOP: Position = Position { line: 1, column: 1 };
@@ -56,12 +61,14 @@ pub(super) fn resolve(file: File, findings: &mut Findings, root: &Path, kind: Ag
     }
     let examiner = resolver.examiner(file.examiner, &reviewer);
     let evidence = resolver.evidence(file.evidence.as_ref());
+    let sandbox = resolver.sandbox(file.sandbox.as_ref(), file.network);
     Config {
         builder,
         reviewer,
         moderator,
         examiner,
         evidence,
+        sandbox,
         test_command,
         test_time_limit_s: file.test_time_limit_s,
         test_report,
@@ -320,22 +327,42 @@ impl Resolver<'_> {
         }
     }
 
+    /// Says how commands are confined; `None` if they are not.
+    fn sandbox(&mut self, file: Option<&SandboxFile>, network: Option<Toggle>) -> Option<Sandbox> {
+        let more = match file {
+            Some(SandboxFile::Switch(switch)) if !switch.is_on() => return None,
+            Some(SandboxFile::More(more)) => more.clone(),
+            Some(SandboxFile::Switch(_)) | None => MoreFile::default(),
+        };
+        for (name, paths) in [("read", &more.read), ("write", &more.write)] {
+            for path in paths.iter().filter(|path| !path.starts_with('/') && !path.starts_with("~/")) {
+                self.error(
+                    "sandbox",
+                    format!(
+                        "`sandbox.{name}` must hold paths that begin with `/` or `~/`, but `{path}` does not."
+                    ),
+                );
+            }
+        }
+        Some(Sandbox {
+            network: network.is_some_and(Toggle::is_on),
+            read: more.read,
+            write: more.write,
+            memory_mb: more.memory_mb,
+            processes: more.processes,
+            support: Support::default(),
+        })
+    }
+
     /// Warns of what is accepted and does nothing.
     fn without_effect(&mut self, file: &File) {
         let budget = !matches!(file.budget, None | Some(Limited::Off(_)));
-        let sandbox = file.sandbox.is_some_and(super::file::Toggle::is_on);
-        for (key, on) in [("budget", budget), ("sandbox", sandbox)] {
-            if on {
-                self.warn(key, format!("`{key}` has no effect yet in this version."));
-            }
+        if budget {
+            self.warn("budget", "`budget` has no effect yet in this version.".to_owned());
         }
-        // "off" would be the promise here, and it is not kept either.
-        if file.network.is_some() {
-            self.warn(
-                "network",
-                "`network` has no effect yet in this version: commands use the network as this machine lets them."
-                    .into(),
-            );
+        let confined = !matches!(file.sandbox, Some(SandboxFile::Switch(switch)) if !switch.is_on());
+        if !confined && file.network.is_some_and(|network| !network.is_on()) {
+            self.warn("network", "`network` has no effect while `sandbox` is off.".to_owned());
         }
         if !file.review_on_test_pass && file.review_mode != ReviewMode::Selective {
             self.warn(

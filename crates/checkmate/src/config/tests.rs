@@ -191,12 +191,14 @@ fn rules_beyond_the_shape_of_a_value() {
             r#""evidence": {"mutations": "on"}"#,
             "f:1:2: `evidence.mutations` names no gate. Did you mean `mutation`?",
         ),
-        (r#""sandbox": "on""#, "f:1:2: `sandbox` has no effect yet in this version."),
-        (r#""budget": {"max_usd": 1.5}"#, "f:1:2: `budget` has no effect yet in this version."),
+        (r#""sandbox": "on", "network": "off""#, ""),
+        (r#""sandbox": {"write": ["~/.gradle", "/srv"], "memory_mb": 4096}, "network": true"#, ""),
         (
-            r#""network": "off""#,
-            "f:1:2: `network` has no effect yet in this version: commands use the network as this machine lets them.",
+            r#""sandbox": {"read": ["../other"]}"#,
+            "f:1:2: `sandbox.read` must hold paths that begin with `/` or `~/`, but `../other` does not.",
         ),
+        (r#""budget": {"max_usd": 1.5}"#, "f:1:2: `budget` has no effect yet in this version."),
+        (r#""sandbox": false, "network": "off""#, "f:1:20: `network` has no effect while `sandbox` is off."),
         (r#""examiner": false, "sandbox": false, "budget": "off""#, ""),
     ] {
         assert_eq!(said(keys), expected, "{keys}");

@@ -16,7 +16,8 @@ use super::baselines::{self, Baselines};
 use super::sites::Sites;
 use crate::agents::Agents;
 use crate::human::Human;
-use crate::journal::Shell;
+use crate::journal::{Sandbox, Shell};
+use crate::process::confine::{Confinement, Places};
 use crate::process::{self, Cancel, Invocation, Limits};
 use crate::workspace::{Applied, LandAnswer, Workspace, WorkspaceError};
 
@@ -47,6 +48,8 @@ pub(super) struct Performer {
     cancel: Cancel,
     /// Where commands run.
     sites: Sites,
+    /// What commands may read, write and reach; everything without it.
+    confinement: Option<Arc<Confinement>>,
     /// One question at a time: there is one person.
     person: Mutex<()>,
 }
@@ -100,7 +103,10 @@ impl Performer {
         cancel: Cancel,
     ) -> Self {
         let at_once = usize::try_from(shell.mutants_at_once.unwrap_or(1)).unwrap_or(1);
+        let confinement =
+            shell.sandbox.as_ref().map(|sandbox| Arc::new(confinement(sandbox, &workspace, folder)));
         Self {
+            confinement,
             workspace: Arc::new(workspace),
             agents,
             shell,
@@ -190,6 +196,7 @@ impl Performer {
         let limit = self.shell.time_limit_s.min(limit_s.unwrap_or(u64::MAX));
         let limits = Limits::new(Duration::from_secs(limit));
         let (shell, baselines) = (self.shell.clone(), self.baselines.clone());
+        let confinement = self.confinement.clone();
         let report = is_test_command(kind).then(|| shell.test_report.clone()).flatten().map(PathBuf::from);
         let ran = blocking(move || {
             let key = (kind == CheckKind::Baseline)
@@ -212,6 +219,8 @@ impl Performer {
                 keep_env: &shell.keep_env,
                 report_file: report.as_deref(),
                 vary,
+                confinement: confinement.as_deref(),
+                write: &[workspace.site(site.number()).view()],
             };
             let ran = process::run(&invocation, &cancel);
             if let (Some(key), Ok(receipt)) = (&key, &ran) {
@@ -251,6 +260,31 @@ impl Performer {
             Ok(answer) => answer.into(),
             Err(message) => local(message),
         }
+    }
+}
+
+/// Says what the commands of a run may read, write and reach.
+fn confinement(sandbox: &Sandbox, workspace: &Workspace, folder: &Path) -> Confinement {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let named = |paths: &[String]| -> Vec<PathBuf> {
+        let path = |text: &String| match (text.strip_prefix("~/"), &home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            (_, _) => PathBuf::from(text),
+        };
+        paths.iter().map(path).collect()
+    };
+    let mut read = named(&sandbox.read);
+    read.extend(workspace.borrowed());
+    // Journals, probes and kept receipts of every run of every repository, and what the user keeps beside what git tracks.
+    let state = [folder.parent().map(Path::to_owned), crate::state::folder().ok()];
+    let mut closed: Vec<PathBuf> = state.into_iter().flatten().collect();
+    closed.push(workspace.repository().root().to_owned());
+    Confinement {
+        support: sandbox.support,
+        network: sandbox.network,
+        places: Places::new(&closed, read, named(&sandbox.write)),
+        memory: sandbox.memory_mb.map(|megabytes| megabytes.saturating_mul(1 << 20)),
+        processes: sandbox.processes,
     }
 }
 

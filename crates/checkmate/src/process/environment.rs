@@ -44,7 +44,10 @@ const SECRET_VALUES: [&str; 9] =
     ["sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "AKIA", "-----BEGIN "];
 
 /// Variables that make a runner behave as a part of the program that started Checkmate, or colour its output.
-const FOREIGN: [&str; 9] = [
+const FOREIGN: [&str; 11] = [
+    // Build folders that several trees share give results of one for another.
+    "CARGO_TARGET_DIR",
+    "CARGO_BUILD_TARGET_DIR",
     "NODE_TEST_CONTEXT",
     "MAKEFLAGS",
     "MFLAGS",
@@ -101,6 +104,17 @@ pub(super) fn of(
         options.push(format!(" --junitxml={file} -o junit_family=xunit2"));
     }
     environment
+}
+
+/// Gives tools that cannot work without a cache one of the run's own, where the user's may not be written.
+pub(super) fn keep_caches(
+    environment: &mut BTreeMap<OsString, OsString>,
+    scratch: &Path,
+) -> std::io::Result<()> {
+    let go = scratch.join("cache/go-build");
+    std::fs::create_dir_all(&go)?;
+    environment.insert("GOCACHE".into(), go.into());
+    Ok(())
 }
 
 /// Returns where Python keeps its compiled files; one place for several trees would serve stale ones.

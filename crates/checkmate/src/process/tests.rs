@@ -54,6 +54,8 @@ impl World {
             keep_env: &[],
             report_file,
             vary: None,
+            confinement: None,
+            write: &[],
         };
         let receipt = run(&invocation, cancel);
         // Whatever happened: no note of a running group, no room.

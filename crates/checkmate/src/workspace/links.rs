@@ -1,6 +1,6 @@
 //! What a build needs and git does not track (`node_modules`, `.venv`): symlinks from the run's files to the user's.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use super::files::{load, save};
 use super::site::Site;
@@ -35,6 +35,19 @@ impl Workspace {
     /// Returns the paths that are linked rather than copied.
     pub(crate) fn links(&self) -> Result<Vec<String>, WorkspaceError> {
         Ok(load(&self.run_dir.join("links.json"))?.unwrap_or_default())
+    }
+
+    /// Returns what the run's files borrow from the user's: git's objects, and what is linked.
+    pub fn borrowed(&self) -> Vec<PathBuf> {
+        let objects = self.repository.common_dir().join("objects");
+        let others = std::fs::read_to_string(objects.join("info/alternates")).unwrap_or_default();
+        let others = others.lines().map(|line| objects.join(line)).collect::<Vec<_>>();
+        let links = self.links().unwrap_or_default();
+        let links = links
+            .iter()
+            .filter(|link| !self.leads_outside(link))
+            .map(|link| self.repository.root().join(link));
+        std::iter::once(objects.clone()).chain(others).chain(links).collect()
     }
 
     /// Says whether something exists at the path and is, symlinks followed, not in the user's work tree.

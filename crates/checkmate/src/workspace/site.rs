@@ -117,7 +117,8 @@ impl Site<'_> {
         self.place("index")
     }
 
-    pub(super) fn view(&self) -> PathBuf {
+    /// Returns the git directory that commands see.
+    pub fn view(&self) -> PathBuf {
         self.place("view.git")
     }
 
