@@ -21,7 +21,7 @@ mod test_card;
 mod test_commands;
 #[cfg(test)]
 mod test_config;
-#[cfg(target_os = "linux")]
+#[cfg(all(test, target_os = "linux"))]
 mod test_confinement;
 #[cfg(test)]
 mod test_crash;
