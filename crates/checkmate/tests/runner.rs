@@ -21,7 +21,8 @@ mod test_card;
 mod test_commands;
 #[cfg(test)]
 mod test_config;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod test_confinement;
 #[cfg(test)]
 mod test_crash;
