@@ -158,21 +158,6 @@ fn what_tests_do_all_the_time_works() {
     assert_eq!(shut, []);
 }
 
-/// Prints the table of the documentation.
-#[test]
-fn table_of_attempts() {
-    if std::env::var_os("CONFINEMENT_TABLE").is_none() {
-        return;
-    }
-    let confined = tried(&ATTEMPTS, json!(true));
-    for (name, _) in ATTEMPTS {
-        println!(
-            "| {name} | {} |",
-            confined[name].as_ref().err().map_or("came through", String::as_str).trim()
-        );
-    }
-}
-
 #[test]
 fn nothing_outlives_a_command() {
     if !is_supported() {
