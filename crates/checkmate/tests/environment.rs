@@ -50,7 +50,7 @@ impl TestEnvironment {
 
     /// Makes such a world outside of the system's temporary folder, which commands do not see.
     pub(crate) fn outside() -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let folder = Path::new("/var/tmp");
         Self::filled(Self::at(tempfile::Builder::new().prefix("checkmate-test-").tempdir_in(folder).unwrap()))
     }
 
