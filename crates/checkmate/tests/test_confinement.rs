@@ -211,3 +211,22 @@ fn too_much_memory_is_refused() {
     environment.cycle(&Script::new().builder(builds(&shout("$1!"))).reviewer(approves())).ended(0);
     assert!(environment.evidence()[0]["receipt"]["stdout"]["text"].as_str().unwrap().starts_with("refused"));
 }
+
+/// Root keeps rights over a program's start that others lose, so both have to be tried.
+#[test]
+fn somebody_who_is_not_root_is_confined_as_well() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let program = folder.path().join("checkmate");
+    std::fs::copy(env!("CARGO_BIN_EXE_checkmate"), &program).unwrap();
+    std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let probe = |mut command: Command| {
+        let output = command.args(["confined", "probe"]).current_dir("/").output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let mut other = Command::new("setpriv");
+    other.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]).arg(&program);
+    // Only root can become somebody else; who is not root is tried by every other test here.
+    if rustix::process::geteuid().is_root() && Command::new("setpriv").arg("--version").output().is_ok() {
+        assert_eq!(probe(other), probe(Command::new(&program)));
+    }
+}

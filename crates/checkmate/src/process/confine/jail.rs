@@ -17,7 +17,10 @@ use landlock::{
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change};
 use rustix::process::{Pid, Resource, Rlimit, WaitOptions, setrlimit, setsid, wait};
-use rustix::thread::UnshareFlags;
+use rustix::thread::{
+    CapabilitySet, UnshareFlags, capabilities, clear_ambient_capability_set,
+    configure_capability_in_ambient_set, set_capabilities,
+};
 
 use super::{Order, SUBCOMMAND, Said, Support, filter, loopback, read_message, write_message};
 
@@ -150,7 +153,21 @@ fn unshare(network: bool) -> io::Result<()> {
     }
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
+    keep_for_the_next_stage()
+}
+
+/// Keeps the rights in the new namespaces that the second stage needs: whoever is not root there loses all of them when
+/// a program is started.
+fn keep_for_the_next_stage() -> io::Result<()> {
+    let needed = [CapabilitySet::SYS_ADMIN, CapabilitySet::NET_ADMIN];
+    let mut sets = capabilities(None)?;
+    sets.inheritable = needed.into_iter().collect();
+    set_capabilities(None, sets)?;
+    for right in needed {
+        configure_capability_in_ambient_set(right, true)?;
+    }
+    Ok(())
 }
 
 /// The second stage: everything else, and then the command.
@@ -203,6 +220,8 @@ fn give_up(order: &Order) -> Result<(), (&'static str, io::Error)> {
         if !order.network {
             loopback::up().map_err(|error| ("loopback", error))?;
         }
+        // The command does not inherit what this stage was lent.
+        clear_ambient_capability_set().map_err(|error| ("rights", error.into()))?;
     }
     limits(order).map_err(|error| ("limits", error))?;
     if order.support.files {
