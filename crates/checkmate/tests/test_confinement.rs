@@ -200,6 +200,21 @@ fn what_the_configuration_names_is_there() {
 }
 
 #[test]
+fn what_is_linked_can_be_read_and_not_written() {
+    if !is_supported() {
+        return;
+    }
+    let environment = TestEnvironment::outside();
+    environment.write(".gitignore", "node_modules/\n");
+    environment.write("node_modules/lib.js", "x\n");
+    let test = "set -e\ncat node_modules/lib.js\n! echo y > node_modules/lib.js\necho 1..1\necho ok 1\n";
+    environment.write("test/run.sh", test);
+    environment.config(json!({"sandbox": true, "link_paths": ["node_modules"]}));
+    environment.cycle(&Script::new().builder(builds(&shout("$1!"))).reviewer(approves())).ended(0);
+    assert_eq!(environment.read("node_modules/lib.js"), "x\n");
+}
+
+#[test]
 fn too_much_memory_is_refused() {
     if !is_supported() {
         return;

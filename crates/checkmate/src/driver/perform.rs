@@ -103,8 +103,10 @@ impl Performer {
         cancel: Cancel,
     ) -> Self {
         let at_once = usize::try_from(shell.mutants_at_once.unwrap_or(1)).unwrap_or(1);
-        let confinement =
-            shell.sandbox.as_ref().map(|sandbox| Arc::new(confinement(sandbox, &workspace, folder)));
+        let confinement = shell
+            .sandbox
+            .as_ref()
+            .map(|sandbox| Arc::new(confinement(sandbox, &shell.link_paths, &workspace, folder)));
         Self {
             confinement,
             workspace: Arc::new(workspace),
@@ -264,7 +266,12 @@ impl Performer {
 }
 
 /// Says what the commands of a run may read, write and reach.
-fn confinement(sandbox: &Sandbox, workspace: &Workspace, folder: &Path) -> Confinement {
+fn confinement(
+    sandbox: &Sandbox,
+    link_paths: &[String],
+    workspace: &Workspace,
+    folder: &Path,
+) -> Confinement {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let named = |paths: &[String]| -> Vec<PathBuf> {
         let path = |text: &String| match (text.strip_prefix("~/"), &home) {
@@ -274,7 +281,7 @@ fn confinement(sandbox: &Sandbox, workspace: &Workspace, folder: &Path) -> Confi
         paths.iter().map(path).collect()
     };
     let mut read = named(&sandbox.read);
-    read.extend(workspace.borrowed());
+    read.extend(workspace.borrowed(link_paths));
     // Journals, probes and kept receipts of every run of every repository, and what the user keeps beside what git tracks.
     let state = [folder.parent().map(Path::to_owned), crate::state::folder().ok()];
     let mut closed: Vec<PathBuf> = state.into_iter().flatten().collect();

@@ -146,37 +146,37 @@ pub(super) struct Line {
 impl Confinement {
     /// Returns what starts a program so that it may write only to `write` and what every command may, and the way to the
     /// helper where there is one; the error is a fragment that says why that is impossible.
-    #[cfg(target_os = "linux")]
     pub(super) fn starter(
         &self,
         program: &Path,
         command: &CommandLine,
         write: &[&Path],
     ) -> Result<(Command, Option<Line>), String> {
-        let unconfined = |error: io::Error| format!("it could not be confined: {error}");
-        let (line, theirs) = self.line(program, &command.argv, write).map_err(unconfined)?;
-        let mut starter = Command::new(jail::OWN);
-        starter.arg(SUBCOMMAND).stdin(Stdio::from(theirs));
-        Ok((starter, Some(line)))
-    }
-
-    /// Returns what starts a program so that it may write only to `write` and what every command may.
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn starter(
-        &self,
-        program: &Path,
-        command: &CommandLine,
-        write: &[&Path],
-    ) -> Result<(Command, Option<Line>), String> {
-        let mut starter = if self.support.files {
-            let mut starter = Command::new(profile::PROGRAM);
-            starter.arg("-p").arg(profile::of(self, write)).arg(program);
-            starter
-        } else {
-            Command::new(program)
-        };
-        starter.args(command.argv.iter().skip(1)).stdin(Stdio::null());
-        Ok((starter, None))
+        #[cfg(target_os = "linux")]
+        {
+            let unconfined = |error: io::Error| format!("it could not be confined: {error}");
+            let (line, theirs) = self.line(program, &command.argv, write).map_err(unconfined)?;
+            let mut starter = Command::new(jail::OWN);
+            starter.arg(SUBCOMMAND).stdin(Stdio::from(theirs));
+            Ok((starter, Some(line)))
+        }
+        #[cfg(target_os = "macos")]
+        {
+            let mut starter =
+                Command::new(if self.support.files { Path::new(profile::PROGRAM) } else { program });
+            if self.support.files {
+                starter.arg("-p").arg(profile::of(self, write)).arg(program);
+            }
+            starter.args(command.argv.iter().skip(1)).stdin(Stdio::null());
+            Ok((starter, None))
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+        {
+            let _ = write;
+            let mut starter = Command::new(program);
+            starter.args(command.argv.iter().skip(1)).stdin(Stdio::null());
+            Ok((starter, None))
+        }
     }
 
     /// Makes the way to a helper that runs `program` with `arguments`, the first of which is its own name.

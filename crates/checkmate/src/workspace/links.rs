@@ -37,16 +37,15 @@ impl Workspace {
         Ok(load(&self.run_dir.join("links.json"))?.unwrap_or_default())
     }
 
-    /// Returns what the run's files borrow from the user's: git's objects, and what is linked.
-    pub fn borrowed(&self) -> Vec<PathBuf> {
+    /// Returns what the run's files borrow from the user's: git's objects, and what is linked. A run that has not been
+    /// prepared yet has no links, so the list is given.
+    pub fn borrowed(&self, link_paths: &[String]) -> Vec<PathBuf> {
         let objects = self.repository.common_dir().join("objects");
         let others = std::fs::read_to_string(objects.join("info/alternates")).unwrap_or_default();
         let others = others.lines().map(|line| objects.join(line)).collect::<Vec<_>>();
-        let links = self.links().unwrap_or_default();
-        let links = links
-            .iter()
-            .filter(|link| !self.leads_outside(link))
-            .map(|link| self.repository.root().join(link));
+        let links =
+            link_paths.iter().filter_map(|link| normalise(link)).filter(|link| !self.leads_outside(link));
+        let links = links.map(|link| self.repository.root().join(link));
         std::iter::once(objects.clone()).chain(others).chain(links).collect()
     }
 
