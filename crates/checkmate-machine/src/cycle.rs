@@ -9,14 +9,16 @@ mod exam;
 mod landing;
 mod review;
 mod rounds;
+mod spending;
 mod stuck;
 mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::budget::Spent;
 use crate::command::CommandLine;
 use crate::effect::{Action, Call, CheckKind, Effect, Landing, Purpose};
-use crate::event::{Answer, Called, Candidate, Command, Failure, FailureKind, FileText, Prepared, Usage};
+use crate::event::{Answer, Called, Candidate, Command, Failure, FailureKind, FileText, Prepared};
 use crate::evidence::Receipt;
 use crate::finding::Findings;
 use crate::ids::{Role, TreeId};
@@ -120,7 +122,7 @@ pub struct Cycle {
     /// What the checker's part in the approving verdict was.
     approved_by: Option<ReviewState>,
     landing: Option<Landing>,
-    usage: BTreeMap<Role, (u32, Usage)>,
+    spent: BTreeMap<Role, Spent>,
     notices: Vec<Notice>,
     outcome: Option<Outcome>,
 }
@@ -168,7 +170,7 @@ impl Cycle {
             verdict: None,
             approved_by: None,
             landing: None,
-            usage: BTreeMap::new(),
+            spent: BTreeMap::new(),
             notices: Vec::new(),
             outcome: None,
         };
@@ -224,7 +226,15 @@ impl Cycle {
                     "Approved and landed, then taken back. `checkmate land RUN` brings the change to your tree again.",
                 );
             }
-            Command::Cancel { .. } | Command::Retry | Command::Land { .. } | Command::TakenBack => {}
+            Command::TimeOver if self.accepts_cancel() => {
+                self.out_of_budget("The minutes of the run's budget are over.", None);
+            }
+            Command::Budget { role, limits } => self.change_budget(*role, *limits),
+            Command::Cancel { .. }
+            | Command::Retry
+            | Command::TimeOver
+            | Command::Land { .. }
+            | Command::TakenBack => {}
         }
         std::mem::take(&mut self.notices)
     }
@@ -307,9 +317,9 @@ impl Cycle {
         &self.turns
     }
 
-    /// Returns requests and usage per role.
-    pub fn usage(&self) -> &BTreeMap<Role, (u32, Usage)> {
-        &self.usage
+    /// Returns what each role has used.
+    pub fn spent(&self) -> &BTreeMap<Role, Spent> {
+        &self.spent
     }
 
     /// Returns the test command's receipt on the tree before the change.
@@ -342,8 +352,10 @@ impl Cycle {
         }
     }
 
-    /// Makes a batch of parts the outstanding effect.
-    fn emit(&mut self, step: Step, parts: Vec<Action>) {
+    /// Makes a batch of parts the outstanding effect. Where the budget has no room for its calls, the run ends there; the
+    /// batch stays, so that a larger budget goes on with it.
+    fn emit(&mut self, step: Step, mut parts: Vec<Action>) {
+        let room = self.reserve(&mut parts);
         self.effects += 1;
         self.step = step;
         self.failures = 0;
@@ -352,6 +364,9 @@ impl Cycle {
         self.attempts = attempts.max().unwrap_or(0);
         self.answers.clear();
         self.effect = Some(Effect { id: self.effects, parts });
+        if let Err(full) = room {
+            self.out_of_budget(&full.reason, full.role);
+        }
     }
 
     fn expects(&self, effect: u32, part: u32, answer: &Answer) -> bool {
@@ -429,6 +444,7 @@ impl Cycle {
             attempt,
             about: self.candidate.as_ref().map(|candidate| candidate.tree.clone()),
             prompt: self.prompt(purpose),
+            allowance: None,
         })
     }
 
@@ -466,9 +482,7 @@ impl Cycle {
     }
 
     fn account(&mut self, role: Role, called: &Called) {
-        let (calls, usage) = self.usage.entry(role).or_default();
-        *calls = calls.saturating_add(called.requests);
-        usage.add(&called.usage);
+        self.spent.entry(role).or_default().add(called.requests, &called.usage, called.duration_ms);
     }
 
     fn keep(&mut self, kind: CheckKind, receipt: &Receipt) {

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::budget::Allowance;
 use crate::command::CommandLine;
 use crate::ids::{Role, TreeId};
 use crate::reply::Shape;
@@ -167,6 +168,9 @@ pub struct Call {
     pub about: Option<TreeId>,
     /// What is said.
     pub prompt: Prompt,
+    /// What it may use at most, where a budget limits it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowance: Option<Allowance>,
 }
 
 /// What an agent is asked for.

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Limits;
 use crate::effect::Landing;
 use crate::evidence::Receipt;
 use crate::facts::Inspection;
-use crate::ids::{CommitId, TaskId, TreeId};
+use crate::ids::{CommitId, Role, TaskId, TreeId};
 
 /// One thing that happened; the journal is a list of these.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -244,6 +245,16 @@ pub enum Command {
     },
     /// Try again what failed for a reason outside the run.
     Retry,
+    /// The minutes of the run's budget are over.
+    TimeOver,
+    /// Change the budget; limits that are not named stay. A run that a limit ended goes on if the new ones leave room.
+    Budget {
+        /// Whose; `None` = the whole run's.
+        #[serde(default)]
+        role: Option<Role>,
+        /// The new limits.
+        limits: Limits,
+    },
     /// The landed change was taken back.
     TakenBack,
     /// Bring an approved change that has not landed to the user.

@@ -7,6 +7,7 @@
 //! [`cycle`] (the loop), [`evidence`], [`finding`] and [`verdict`] (what decides), [`gate`], [`patch`], [`reply`] and
 //! [`prompt`] (what it reads and writes).
 
+pub mod budget;
 pub mod spec;
 pub mod task;
 

@@ -49,6 +49,8 @@ pub enum StoppedBy {
     LandingConflict,
     /// Approved, but nobody has landed it yet.
     NotLanded,
+    /// The budget leaves no room for the next step; with a larger one the run goes on.
+    Budget,
     /// Somebody ended it.
     Cancelled,
     /// A task it depends on failed.
@@ -67,6 +69,7 @@ impl StoppedBy {
             StoppedBy::UnusableReply => "unusable_reply",
             StoppedBy::LandingConflict => "landing_conflict",
             StoppedBy::NotLanded => "not_landed",
+            StoppedBy::Budget => "budget",
             StoppedBy::Cancelled => "cancelled",
             StoppedBy::DependencyFailed => "dependency_failed",
         }

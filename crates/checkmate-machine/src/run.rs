@@ -145,6 +145,8 @@ impl Run {
     pub fn accepts(&self, task: &TaskId, command: &Command) -> bool {
         self.cycles.get(task).is_some_and(|cycle| match command {
             Command::Cancel { .. } => cycle.accepts_cancel(),
+            Command::TimeOver => cycle.accepts_cancel(),
+            Command::Budget { role, limits } => cycle.accepts_budget(*role, *limits),
             Command::Retry => matches!(cycle.outcome(), Some(Outcome::Error { .. })),
             Command::Land { .. } => cycle.waits_for_landing(),
             Command::TakenBack => matches!(cycle.outcome(), Some(Outcome::Approved { .. })),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Budget;
 use crate::command::CommandLine;
 use crate::effect::Landing;
 use crate::verdict::GateName;
@@ -118,6 +119,9 @@ pub struct Policy {
     /// Whether an examiner writes probes from the goal.
     #[serde(default)]
     pub examiner: bool,
+    /// What it may use; journals from before there was a choice had no limit.
+    #[serde(default)]
+    pub budget: Budget,
 }
 
 /// Which evidence is gathered beyond the tests.

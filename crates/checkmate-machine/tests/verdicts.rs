@@ -283,6 +283,7 @@ fn rules(lines: &[String]) -> (Task, Policy) {
         land: LandPolicy::Apply,
         evidence: EvidenceRules::usual(),
         examiner: false,
+        budget: Default::default(),
     };
     for line in lines {
         let (key, value) = line.split_once(' ').unwrap_or((line, ""));

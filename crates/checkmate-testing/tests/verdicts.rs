@@ -48,6 +48,7 @@ fn an_approval_has_a_passing_receipt_of_its_own_tree() {
         land: LandPolicy::Apply,
         evidence: EvidenceRules::default(),
         examiner: false,
+        budget: Default::default(),
     };
     let mut approvals = 0;
     for seed in 0..20_000 {

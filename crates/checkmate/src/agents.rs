@@ -23,7 +23,6 @@ use checkmate_machine::effect::Call;
 use checkmate_machine::event::{Called, Failure, FailureKind, Usage};
 use checkmate_machine::ids::Role;
 use checkmate_machine::spec::PatchForm;
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::time::Instant;
 
@@ -33,6 +32,7 @@ use self::retry::{Attempt, Fault, Policy, persist};
 use self::service::Service;
 
 pub use self::replay::{Script, ScriptError};
+pub use checkmate_machine::budget::Price;
 
 /// Requests of one call at most, the first included.
 const MAX_REQUESTS: u32 = 6;
@@ -80,29 +80,6 @@ impl AgentSettings {
             retry_budget: FIVE_MINUTES,
             price: None,
         }
-    }
-}
-
-/// Prices in millionths of a US dollar for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Price {
-    /// For input that the provider had to read.
-    pub input: u64,
-    /// For input that it took from its cache.
-    pub cached: u64,
-    /// For output.
-    pub output: u64,
-}
-
-impl Price {
-    /// Returns the price in millionths of a US dollar, rounded up.
-    fn of(self, usage: &Usage) -> u64 {
-        let product = |price: u64, tokens: u64| u128::from(price) * u128::from(tokens);
-        let fresh = usage.input_tokens.saturating_sub(usage.cached_tokens);
-        let sum = product(self.input, fresh)
-            .saturating_add(product(self.cached, usage.cached_tokens))
-            .saturating_add(product(self.output, usage.output_tokens));
-        u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)
     }
 }
 
@@ -259,7 +236,7 @@ impl Agents {
                     return Err(not_configured(call.role));
                 };
                 let who = format!("The model `{}` at {}", agent.service().model, agent.service().shown_url());
-                persist(policy, &who, Asking { asked: agent, call, on_chunk }).await?
+                persist(&policy.within(call.allowance), &who, Asking { asked: agent, call, on_chunk }).await?
             }
             Kind::Scripted(agents, policy) => {
                 let who = format!("The scripted {}", call.role);

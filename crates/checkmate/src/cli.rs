@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand.
 
 mod apply;
+mod budget;
 mod config;
 mod demo;
 mod driving;

@@ -17,6 +17,7 @@ use std::fmt;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use checkmate_machine::budget::Budget;
 use checkmate_machine::command::CommandLine;
 use checkmate_machine::ids::Role;
 use checkmate_machine::prompt;
@@ -30,6 +31,7 @@ use thiserror::Error;
 use crate::agents;
 use crate::journal::Sandbox;
 
+pub(crate) use self::resolve::millionths;
 pub use self::schema::schema;
 pub use self::shape::Problem;
 pub use self::syntax::Position;
@@ -53,6 +55,8 @@ pub struct Config {
     pub examiner: Option<RoleSettings>,
     /// Which evidence is gathered beyond the tests.
     pub evidence: EvidenceRules,
+    /// What a run and its roles may use.
+    pub budget: Budget,
     /// The command that runs the tests.
     pub test_command: CommandLine,
     /// How many seconds one run of it may take.
@@ -275,7 +279,22 @@ impl Config {
             land: land.or(self.land).unwrap_or(usual),
             evidence: self.evidence.clone(),
             examiner: self.examiner.is_some(),
+            budget: self.budget.clone(),
         }
+    }
+
+    /// Returns what is wrong with a limit of money, if one cannot be kept because a price is not known.
+    pub fn unknown_price(&self) -> Option<String> {
+        self.roles().into_iter().find_map(|(role, settings)| {
+            let own = self.budget.roles.get(&role).is_some_and(|own| own.limits.cost_micro_usd.is_some());
+            let limited = own || self.budget.run.cost_micro_usd.is_some();
+            (limited && settings.price.is_none()).then(|| {
+                format!(
+                    "A limit of money cannot be kept, because what the {role}'s model costs is not known. Name it in \
+                     `{role}.price`, in dollars for a million tokens, or limit tokens instead."
+                )
+            })
+        })
     }
 
     /// Returns the form in which the builder is asked for patches: the file's, or what suits its provider's models.

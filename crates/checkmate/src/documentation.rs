@@ -371,7 +371,15 @@ fn agents(provider: &str, env: fn(&str) -> Option<String>) -> Result<Agents, Str
 
 fn call() -> Call {
     let prompt = Prompt { system: "s".into(), user: "u".into(), shape: Shape::Text, version: "v".into() };
-    Call { role: Role::Builder, purpose: Purpose::Build, turn: 1, attempt: 0, about: None, prompt }
+    Call {
+        role: Role::Builder,
+        purpose: Purpose::Build,
+        turn: 1,
+        attempt: 0,
+        about: None,
+        prompt,
+        allowance: None,
+    }
 }
 
 fn reply(text: &str) -> Called {
@@ -435,6 +443,7 @@ fn spec() -> Spec {
         land: LandPolicy::Apply,
         evidence: EvidenceRules::default(),
         examiner: false,
+        budget: Default::default(),
     };
     let task = Task { goal: "go".into(), kind: None, permits: Vec::new(), given_red: false, examples: None };
     Spec { task, product: Product::Patch, policy, prompts: prompt::shipped() }

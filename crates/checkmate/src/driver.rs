@@ -9,7 +9,7 @@ mod sites;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use checkmate_machine::effect::{Action, Question};
 use checkmate_machine::event::{Command, Event};
@@ -24,6 +24,7 @@ use tokio::sync::mpsc;
 use self::baselines::Baselines;
 use self::perform::{Performed, Performer};
 use crate::error::CommandError;
+use crate::forecast::Total;
 use crate::human::Human;
 use crate::journal::{Journal, now};
 use crate::process::Cancel;
@@ -78,29 +79,39 @@ pub async fn drive(
         shell,
         redactor,
         left_alone: _,
+        driven,
     } = session;
+    let start = Instant::now();
     let baselines = Baselines::new(baselines, redactor.clone());
     let performer = Performer::new(workspace, agents, shell, human, &folder, baselines, cancel.clone());
     let task = run.tasks().first().cloned().unwrap_or_else(|| TaskId::new(crate::session::TASK));
+    if driven > Duration::ZERO {
+        journal.opened()?;
+    }
     for command in commands {
         let event = Event::Command { task: task.clone(), command };
         journal.append(None, 0, &event)?;
         tell(watcher, run.handle(&event));
     }
     let mut flight = Flight { in_flight: FuturesUnordered::new(), started: BTreeSet::new() };
-    let conducted = conduct(&mut run, &mut journal, &performer, &redactor, watcher, &mut flight).await;
-    if !matches!(conducted, Ok(true)) {
+    let conducted = {
+        let conducting =
+            conduct(&mut run, &mut journal, &performer, &redactor, watcher, &mut flight, start - driven);
+        conducting.await
+    };
+    if !matches!(conducted, Ok(Conducted::Through)) {
         // Commands are ended in order. What they answer now is not taken; it will be asked for again.
         cancel.cancel();
         tokio::time::timeout(GRACE, flight.until_idle(&performer)).await.ok();
     }
     performer.tidy();
-    if !conducted? {
+    if conducted? == Conducted::Interrupted {
         return Ok(Drove::Interrupted);
     }
     let outcome = run.outcome(&task);
     if let Some(outcome) = &outcome {
-        journal.ended(outcome)?;
+        let seconds = (start.elapsed() + driven).as_secs();
+        journal.ended(outcome, Total::of(&run, &task, seconds))?;
     }
     watcher.finish(run);
     outcome.map(Drove::Over).ok_or_else(|| {
@@ -108,6 +119,17 @@ pub async fn drive(
             "The run has nothing to do and no outcome. This is a bug of Checkmate; please report it with the journal.",
         )
     })
+}
+
+/// How performing ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Conducted {
+    /// Nothing is outstanding.
+    Through,
+    /// The minutes of the budget are over.
+    TimeOver,
+    /// The user interrupted it.
+    Interrupted,
 }
 
 /// What agents are saying, held back as far as a secret may have begun in it.
@@ -156,7 +178,8 @@ impl<F: Future> Flight<F> {
 /// A part that is being performed.
 type Performing<'a> = Pin<Box<dyn Future<Output = (Key, Performed)> + 'a>>;
 
-/// Performs until nothing is outstanding; false means that the user interrupted it.
+/// Performs until nothing is outstanding, or until the time is over or somebody interrupts it. `since` is when the run
+/// would have begun if it had never paused.
 async fn conduct<'a>(
     run: &mut Run,
     journal: &mut Journal,
@@ -164,7 +187,8 @@ async fn conduct<'a>(
     redactor: &Redactor,
     watcher: &mut Watcher,
     flight: &mut Flight<Performing<'a>>,
-) -> Result<bool, CommandError> {
+    since: Instant,
+) -> Result<Conducted, CommandError> {
     let (chunks, mut streamed) = mpsc::unbounded_channel();
     let mut speech = Speech::default();
     let interrupt = interrupt();
@@ -192,7 +216,14 @@ async fn conduct<'a>(
         }
         let finished = tokio::select! {
             biased;
-            () = &mut interrupt => return Ok(false),
+            () = &mut interrupt => return Ok(Conducted::Interrupted),
+            () = time_over(run, since) => {
+                let Some(task) = run.tasks().first().cloned() else { return Ok(Conducted::Through) };
+                let event = Event::Command { task, command: Command::TimeOver };
+                journal.append(None, 0, &event)?;
+                tell(watcher, run.handle(&event));
+                return Ok(Conducted::TimeOver);
+            }
             Some(chunk) = streamed.recv() => {
                 speech.show(watcher, redactor, chunk);
                 continue;
@@ -203,9 +234,9 @@ async fn conduct<'a>(
         while let Ok(chunk) = streamed.try_recv() {
             speech.show(watcher, redactor, chunk);
         }
-        let Some((key, performed)) = finished else { return Ok(true) };
+        let Some((key, performed)) = finished else { return Ok(Conducted::Through) };
         flight.started.remove(&key);
-        let Performed::Answer { answer, requests } = performed else { return Ok(false) };
+        let Performed::Answer { answer, requests } = performed else { return Ok(Conducted::Interrupted) };
         // Nobody waits any more for what was cancelled meanwhile.
         let Some(action) = run.awaited(&key.task, key.effect, key.part).cloned() else { continue };
         let Key { task, effect, part } = key;
@@ -221,6 +252,18 @@ async fn conduct<'a>(
 fn tell(watcher: &mut Watcher, notices: Vec<(TaskId, Notice)>) {
     for (task, notice) in notices {
         watcher.tell(&Told { at: now(), task, notice });
+    }
+}
+
+/// Waits for the end of the run's minutes; never, where it has no limit or cannot be ended now.
+async fn time_over(run: &Run, since: Instant) {
+    let limit = run.tasks().first().and_then(|task| {
+        let minutes = run.cycle(task)?.spec().policy.budget.run.minutes?;
+        run.accepts(task, &Command::TimeOver).then_some(Duration::from_secs(u64::from(minutes) * 60))
+    });
+    match limit {
+        Some(limit) => tokio::time::sleep(limit.saturating_sub(since.elapsed())).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use checkmate_machine::effect::{Action, Call, hash};
 use checkmate_machine::event::Event;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::RoleSettings;
 use crate::error::CommandError;
+use crate::forecast::Total;
 use crate::process::confine::Support;
 use crate::state::JOURNAL;
 
@@ -155,7 +157,18 @@ pub enum Entry {
     Ended {
         /// How.
         outcome: Outcome,
+        /// What it used until then; journals from before it was written lack it.
+        #[serde(default)]
+        used: Option<Total>,
     },
+    /// Somebody went on with the run.
+    Opened {
+        /// When, RFC 3339.
+        at: String,
+    },
+    /// A note of a later version; notes change nothing.
+    #[serde(other)]
+    Other,
 }
 
 /// An event with what it answers.
@@ -358,8 +371,13 @@ impl Journal {
     }
 
     /// Appends how the run ended.
-    pub fn ended(&mut self, outcome: &Outcome) -> Result<(), JournalError> {
-        self.write(&Entry::Ended { outcome: outcome.clone() }, true)
+    pub fn ended(&mut self, outcome: &Outcome, used: Total) -> Result<(), JournalError> {
+        self.write(&Entry::Ended { outcome: outcome.clone(), used: Some(used) }, true)
+    }
+
+    /// Appends that somebody goes on with the run; it reaches the disk with the next event.
+    pub fn opened(&mut self) -> Result<(), JournalError> {
+        self.write(&Entry::Opened { at: now() }, false)
     }
 
     fn write(&mut self, line: &impl Serialize, sync: bool) -> Result<(), JournalError> {
@@ -395,16 +413,43 @@ impl Contents {
     pub fn records(&self) -> impl Iterator<Item = &Record> {
         self.entries.iter().filter_map(|entry| match entry {
             Entry::Event(record) => Some(record),
-            Entry::Asked(_) | Entry::Ended { .. } => None,
+            Entry::Asked(_) | Entry::Ended { .. } | Entry::Opened { .. } | Entry::Other => None,
         })
     }
 
     /// Returns how the run ended, as it was written down last.
     pub fn ended(&self) -> Option<&Outcome> {
         self.entries.iter().rev().find_map(|entry| match entry {
-            Entry::Ended { outcome } => Some(outcome),
-            Entry::Event(_) | Entry::Asked(_) => None,
+            Entry::Ended { outcome, .. } => Some(outcome),
+            Entry::Event(_) | Entry::Asked(_) | Entry::Opened { .. } | Entry::Other => None,
         })
+    }
+
+    /// Returns how long the run was driven: from its beginning, and from each time that somebody went on with it, to the
+    /// last thing that was written before the next time. A clock that was set back counts as no time.
+    pub fn driven(&self) -> Duration {
+        let time = |at: &str| at.parse::<jiff::Timestamp>().ok();
+        let mut driven = Duration::ZERO;
+        let mut from = time(&self.header.at);
+        let mut last = from;
+        let mut add = |from: Option<jiff::Timestamp>, last: Option<jiff::Timestamp>| {
+            if let (Some(from), Some(last)) = (from, last) {
+                driven += Duration::try_from(last.duration_since(from)).unwrap_or_default();
+            }
+        };
+        for entry in &self.entries {
+            match entry {
+                Entry::Event(Record { at, .. }) | Entry::Asked(Asked { at, .. }) => last = time(at).or(last),
+                Entry::Opened { at } => {
+                    add(from, last);
+                    from = time(at);
+                    last = from;
+                }
+                Entry::Ended { .. } | Entry::Other => {}
+            }
+        }
+        add(from, last);
+        driven
     }
 
     /// Replays the run. Every answer must belong to what the machine asks for at that point; `watch` sees each record

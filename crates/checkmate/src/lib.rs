@@ -6,6 +6,7 @@
 pub mod cli;
 
 pub mod driver;
+pub mod forecast;
 pub mod journal;
 pub mod session;
 

@@ -13,6 +13,7 @@ use checkmate_machine::spec::Spec;
 use crate::agents::{AgentSettings, Agents, Script};
 use crate::config::RoleSettings;
 use crate::error::CommandError;
+use crate::forecast::Total;
 use crate::journal::{Contents, Header, HeaderTask, Journal, JournalError, Shell};
 use crate::process;
 use crate::redact::Redactor;
@@ -65,6 +66,8 @@ pub struct Session {
     pub redactor: Redactor,
     /// Paths that an interrupted landing did not write, because the user had edited them meanwhile.
     pub left_alone: Vec<String>,
+    /// How long the run was driven before.
+    pub driven: Duration,
 }
 
 impl Session {
@@ -115,10 +118,11 @@ impl Session {
         if let Some(outcome) =
             run.outcome(&TaskId::new(TASK)).filter(|outcome| contents.ended() != Some(outcome))
         {
-            journal.ended(&outcome)?;
+            journal.ended(&outcome, Total::of(&run, &TaskId::new(TASK), contents.driven().as_secs()))?;
         }
         process::kill_leftovers(&folder.join("scratch"));
-        Self::assemble(project, id, folder, run, journal, agents, shell)
+        let session = Self::assemble(project, id, folder, run, journal, agents, shell)?;
+        Ok(Self { driven: contents.driven(), ..session })
     }
 
     fn assemble(
@@ -134,7 +138,19 @@ impl Session {
         let left_alone = workspace.recover()?.unwrap_or_default();
         let redactor = redactor(&agents);
         let baselines = project.runs.baselines();
-        Ok(Self { id, folder, baselines, run, journal, workspace, agents, shell, redactor, left_alone })
+        Ok(Self {
+            id,
+            folder,
+            baselines,
+            run,
+            journal,
+            workspace,
+            agents,
+            shell,
+            redactor,
+            left_alone,
+            driven: Duration::ZERO,
+        })
     }
 }
 

@@ -16,6 +16,7 @@ mod test_apply;
 #[cfg(test)]
 mod test_arbiter;
 #[cfg(test)]
+mod test_budget;
 mod test_card;
 #[cfg(test)]
 mod test_commands;

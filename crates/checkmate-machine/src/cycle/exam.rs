@@ -245,8 +245,8 @@ impl Cycle {
     fn ask_examiner(&mut self, after: After) {
         match self.examiner_call() {
             Some(call) => {
-                self.status("The examiner is working.");
                 self.emit(Step::AskingExaminer(after), vec![call]);
+                self.working(Role::Examiner);
             }
             None => self.end(Outcome::unusable(Role::Examiner, &self.examiner.problems.clone())),
         }

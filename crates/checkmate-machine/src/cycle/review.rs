@@ -33,10 +33,10 @@ pub(super) struct Diagnostics {
 impl Cycle {
     /// Asks the checker about the candidate and its evidence.
     pub(super) fn ask_reviewer(&mut self) {
-        self.status("The reviewer is working.");
         self.tell_objections();
         let call = self.call(Role::Reviewer, Purpose::Review);
         self.emit(Step::Reviewing, vec![call]);
+        self.working(Role::Reviewer);
     }
 
     pub(super) fn on_reviewed(&mut self, answers: Vec<Answer>) {

@@ -150,9 +150,9 @@ impl Cycle {
     }
 
     pub(super) fn moderate(&mut self, stuck: Stuck) {
-        self.status("The moderator is working.");
         let call = self.call(Role::Moderator, Purpose::Moderate);
         self.emit(Step::Moderating(stuck), vec![call]);
+        self.working(Role::Moderator);
     }
 
     pub(super) fn on_moderated(&mut self, stuck: &Stuck, answers: Vec<Answer>) {

@@ -98,9 +98,9 @@ impl Cycle {
 
     /// Asks the maker; the baseline runs beside its first call.
     pub(super) fn ask_builder(&mut self) {
-        self.status("The builder is working.");
         let parts = self.building();
         self.emit(Step::Building, parts);
+        self.working(Role::Builder);
     }
 
     /// Returns the call of the maker, and behind it the baseline where it is not known yet.

@@ -70,6 +70,7 @@ fn rules_from_before_there_was_a_choice_ask_for_diffs() {
         land: LandPolicy::Apply,
         evidence: crate::spec::EvidenceRules::default(),
         examiner: false,
+        budget: Default::default(),
     };
     let mut old = serde_json::to_value(&policy).unwrap();
     assert_eq!(old["patch_form"], "whole_file");

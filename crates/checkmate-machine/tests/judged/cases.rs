@@ -196,6 +196,7 @@ fn policy(evidence: EvidenceRules) -> Policy {
         land: LandPolicy::Apply,
         evidence,
         examiner: true,
+        budget: Default::default(),
     }
 }
 

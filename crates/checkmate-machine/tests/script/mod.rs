@@ -6,6 +6,7 @@ mod shorthand;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
+use checkmate_machine::budget::Limits;
 use checkmate_machine::command::CommandLine;
 use checkmate_machine::cycle::Cycle;
 use checkmate_machine::effect::{Action, CheckKind, Landing, Purpose, Question, short_hash};
@@ -44,6 +45,13 @@ pub(crate) fn play(text: &str) -> (String, Vec<String>) {
                 None => break,
             }
         };
+        if let Some(command) = script.meanwhile(action) {
+            writeln!(script.trace, "! {}", command.split(' ').next().unwrap()).unwrap();
+            let notices = cycle.command(&said(&command));
+            script.tell(&notices);
+            script.outcome(&cycle);
+            continue;
+        }
         let answer = script.answer(&action.clone());
         let notices = cycle.answer(effect, part, &answer);
         script.tell(&notices);
@@ -109,6 +117,14 @@ impl Script {
             }
         }
         self.asked = cycle.pending().first().map_or(self.asked, |(effect, _, _)| *effect);
+    }
+
+    /// Takes a command that comes while an answer is waited for: `tests meanwhile cancel enough`.
+    fn meanwhile(&mut self, action: &Action) -> Option<String> {
+        let queue = self.queues.get_mut(kind(action))?;
+        let command = queue.front()?.strip_prefix("meanwhile ")?.to_owned();
+        queue.pop_front();
+        Some(command)
     }
 
     fn answer(&mut self, action: &Action) -> Answer {
@@ -243,6 +259,7 @@ fn spec(lines: &[String]) -> Spec {
         land: LandPolicy::Apply,
         evidence: EvidenceRules::default(),
         examiner: false,
+        budget: Default::default(),
     };
     let (mut goal, mut kind) = ("Sum the numbers.".to_owned(), None);
     for line in lines {
@@ -260,6 +277,12 @@ fn spec(lines: &[String]) -> Spec {
             "allow_command" => policy.allow_commands.push(value.into()),
             "interactive" => policy.interactive = true,
             "evidence" => policy.evidence = EvidenceRules::usual(),
+            "budget" => policy.budget.run.replace(limits(value)),
+            "budget_of" => {
+                let (role, value) = value.split_once(' ').unwrap();
+                let role = serde_json::from_value(role.into()).unwrap();
+                policy.budget.roles.entry(role).or_default().limits.replace(limits(value));
+            }
             "examiner" => policy.examiner = true,
             "goal" => goal = value.into(),
             "kind" => kind = Some(serde_json::from_value(quoted).unwrap()),
@@ -418,10 +441,23 @@ fn said(command: &str) -> Command {
     match command.split_once(' ').unwrap_or((command, "")) {
         ("cancel", reason) => Command::Cancel { reason: reason.into() },
         ("retry", _) => Command::Retry,
+        ("time_over", _) => Command::TimeOver,
+        ("budget", limits) => Command::Budget { role: None, limits: self::limits(limits) },
+        ("budget_of", rest) => {
+            let (role, limits) = rest.split_once(' ').unwrap();
+            let role = serde_json::from_value(role.into()).unwrap();
+            Command::Budget { role: Some(role), limits: self::limits(limits) }
+        }
         ("taken_back", _) => Command::TakenBack,
         ("land", _) => Command::Land { how: Landing::Apply },
         (unknown, _) => panic!("no command is called {unknown}"),
     }
+}
+
+/// Reads `calls 3` or `tokens 9000`.
+fn limits(text: &str) -> Limits {
+    let (what, number) = text.split_once(' ').unwrap();
+    serde_json::from_value(json!({what: number.parse::<u64>().unwrap()})).unwrap()
 }
 
 fn purpose(purpose: Purpose) -> &'static str {

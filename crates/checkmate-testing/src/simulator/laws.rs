@@ -8,7 +8,7 @@ use checkmate_machine::effect::{Action, Call, CheckKind, Purpose};
 use checkmate_machine::event::{Answer, Command, Event};
 use checkmate_machine::evidence::{Ended, Receipt};
 use checkmate_machine::finding::Status;
-use checkmate_machine::ids::TreeId;
+use checkmate_machine::ids::{Role, TreeId};
 use checkmate_machine::notice::{ArbiterOutcome, Notice};
 use checkmate_machine::outcome::{Outcome, StoppedBy};
 use checkmate_machine::reply::{self, BlockReason, DecisionKind, Reply};
@@ -94,8 +94,8 @@ impl Watch {
                 }
             }
             Event::Command { command, .. } => match command {
-                Command::Retry | Command::Land { .. } => self.commands += 1,
-                Command::Cancel { .. } => {}
+                Command::Retry | Command::Land { .. } | Command::Budget { .. } => self.commands += 1,
+                Command::Cancel { .. } | Command::TimeOver => {}
                 // What was taken back may land again.
                 Command::TakenBack => self.landed = 0,
             },
@@ -294,8 +294,11 @@ impl Watch {
             prompt_is_sound(call, cycle)
                 .map_err(|why| format!("the prompt for {:?} in turn {}: {why}", call.purpose, call.turn))?;
         }
-        if let Some((effect, _, _)) = cycle.pending().first() {
+        if let Some((effect, _, _)) = cycle.pending().first()
+            && *effect > self.read
+        {
             self.read = *effect;
+            calls_fit_the_budget(cycle)?;
         }
         Ok(())
     }
@@ -307,7 +310,10 @@ impl Watch {
             Some(Outcome::Approved { .. }) if approved => Ok(()),
             Some(Outcome::Approved { .. }) => Err("an approved run has an approving verdict".into()),
             Some(Outcome::NotApproved { stopped_by, .. }) => match stopped_by {
-                StoppedBy::NotLanded | StoppedBy::LandingConflict | StoppedBy::Cancelled => Ok(()),
+                StoppedBy::NotLanded
+                | StoppedBy::LandingConflict
+                | StoppedBy::Budget
+                | StoppedBy::Cancelled => Ok(()),
                 StoppedBy::MaxIterations
                 | StoppedBy::Oscillation
                 | StoppedBy::Moderator
@@ -324,6 +330,47 @@ impl Watch {
             },
         }
     }
+}
+
+/// No call is asked for that could go over a limit.
+fn calls_fit_the_budget(cycle: &Cycle) -> Result<(), String> {
+    let budget = &cycle.spec().policy.budget;
+    let pending = cycle.pending();
+    let asked = pending
+        .iter()
+        .filter_map(|(_, _, action)| if let Action::Call(call) = action { Some(call) } else { None });
+    let asked: Vec<&Call> = asked.collect();
+    let calls = |role: Option<Role>| -> Vec<&Call> {
+        asked.iter().copied().filter(|call| role.is_none_or(|role| role == call.role)).collect()
+    };
+    let spent = |role: Option<Role>| {
+        let of_role = cycle.spent().iter().filter(move |(one, _)| role.is_none_or(|role| role == **one));
+        of_role.fold((0, 0), |(calls, tokens), (_, spent)| {
+            (calls + u64::from(spent.calls), tokens + spent.usage.input_tokens + spent.usage.output_tokens)
+        })
+    };
+    let own = budget.roles.iter().map(|(role, own)| (Some(*role), own.limits));
+    for (role, limits) in own.chain([(None, budget.run)]) {
+        let (calls, (asked, tokens)) = (calls(role), spent(role));
+        if calls.is_empty() {
+            continue;
+        }
+        if limits.calls.is_some_and(|most| asked + calls.len() as u64 > u64::from(most)) {
+            return Err(format!("{} calls beside {asked} go over the budget {limits:?}", calls.len()));
+        }
+        let room: u64 = calls
+            .iter()
+            .map(|call| {
+                let sent = (call.prompt.system.len() + call.prompt.user.len()) as u64 / 4;
+                let output = call.allowance.and_then(|allowance| allowance.output_tokens);
+                sent + output.unwrap_or(0)
+            })
+            .sum();
+        if limits.tokens.is_some_and(|most| tokens + room > most) {
+            return Err(format!("{room} tokens beside {tokens} go over the budget {limits:?}"));
+        }
+    }
+    Ok(())
 }
 
 /// The most effects that a cycle can ask for.

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use checkmate_machine::budget::{Budget, Limits, RoleBudget};
 use checkmate_machine::command::CommandLine;
 use checkmate_machine::effect::{Action, Landing};
 use checkmate_machine::event::{Answer, Command, Event, Failure, FailureKind};
 use checkmate_machine::evidence::Receipt;
-use checkmate_machine::ids::TaskId;
+use checkmate_machine::ids::{Role, TaskId};
 use checkmate_machine::notice::Notice;
 use checkmate_machine::outcome::{Outcome, StoppedBy};
 use checkmate_machine::prompt;
@@ -205,9 +206,11 @@ impl World {
         }
         self.commands += 1;
         let task = self.tasks[self.rng.usize(0..self.tasks.len())].id.clone();
-        let command = match self.rng.u32(0..7) {
+        let command = match self.rng.u32(0..10) {
             0 => Command::Cancel { reason: "enough".into() },
             6 => Command::TakenBack,
+            7 => Command::TimeOver,
+            8 | 9 => Command::Budget { role: role(&mut self.rng), limits: limits(&mut self.rng) },
             1 | 2 => Command::Land { how: Landing::Commit },
             _ => Command::Retry,
         };
@@ -218,7 +221,7 @@ impl World {
     fn command(&mut self, task: TaskId, command: Command) -> Result<(), String> {
         let accepted = self.run.accepts(&task, &command);
         let before = self.run.clone();
-        if accepted && !matches!(command, Command::Cancel { .. } | Command::TakenBack) {
+        if accepted && !matches!(command, Command::Cancel { .. } | Command::TakenBack | Command::TimeOver) {
             self.reopened.insert(task.clone());
         }
         if accepted && command == Command::TakenBack {
@@ -235,7 +238,8 @@ impl World {
     fn reopen(&mut self) -> Result<bool, String> {
         let ids: Vec<TaskId> = self.tasks.iter().map(|task| task.id.clone()).collect();
         for id in ids {
-            for command in [Command::Retry, Command::Land { how: Landing::Apply }] {
+            let larger = Command::Budget { role: role(&mut self.rng), limits: limits(&mut self.rng) };
+            for command in [Command::Retry, Command::Land { how: Landing::Apply }, larger] {
                 if self.run.accepts(&id, &command) && !one_in(&mut self.rng, 4) {
                     self.commands += 1;
                     self.command(id, command)?;
@@ -406,6 +410,7 @@ fn spec(rng: &mut Rng) -> Spec {
                 .unwrap_or(&LandPolicy::Ask),
             evidence: evidence(rng),
             examiner: one_in(rng, 3),
+            budget: budget(rng),
         },
         prompts: prompt::shipped(),
     }
@@ -434,6 +439,32 @@ fn task(rng: &mut Rng) -> Task {
         permits: if one_in(rng, 4) { vec!["change_tests".into(), "delete_tests".into()] } else { Vec::new() },
         given_red: one_in(rng, 12),
         examples: one_in(rng, 4).then(example),
+    }
+}
+
+/// No limits mostly; else some for the run and perhaps for a role.
+fn budget(rng: &mut Rng) -> Budget {
+    let mut budget = Budget::default();
+    if one_in(rng, 4) {
+        budget.run = limits(rng);
+    }
+    if one_in(rng, 8) {
+        let own = RoleBudget { limits: limits(rng), ..RoleBudget::default() };
+        budget.roles.insert(if one_in(rng, 2) { Role::Builder } else { Role::Reviewer }, own);
+    }
+    budget
+}
+
+/// The whole run mostly.
+fn role(rng: &mut Rng) -> Option<Role> {
+    one_in(rng, 4).then_some(Role::Reviewer)
+}
+
+fn limits(rng: &mut Rng) -> Limits {
+    match rng.u32(0..3) {
+        0 => Limits { calls: Some(rng.u32(0..30)), ..Limits::default() },
+        1 => Limits { tokens: Some(rng.u64(0..400_000)), ..Limits::default() },
+        _ => Limits { minutes: Some(rng.u32(0..10)), ..Limits::default() },
     }
 }
 

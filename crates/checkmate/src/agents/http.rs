@@ -89,7 +89,7 @@ impl HttpAgent {
         on_chunk: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Reply, Fault> {
         let tap = Arc::new(Tap::default());
-        let options = self.options(&call.prompt, Arc::clone(&tap));
+        let options = self.options(call, Arc::clone(&tap));
         let with_schema = options.response_format.is_some();
         let request = self.request(&call.prompt);
         let judge = |error: genai::Error| self.judge(&error, with_schema);
@@ -208,13 +208,20 @@ impl HttpAgent {
         ChatRequest::new(vec![system, ChatMessage::user(prompt.user.as_str())])
     }
 
-    fn options(&self, prompt: &Prompt, tap: Arc<Tap>) -> ChatOptions {
+    /// Returns how long the reply may be: as configured, and no longer than the run's budget allows.
+    fn room(&self, call: &Call) -> Option<u32> {
+        let allowed = call.allowance.and_then(|allowance| allowance.output_tokens);
+        let allowed = allowed.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
+        [self.max_output_tokens, allowed].into_iter().flatten().min()
+    }
+
+    fn options(&self, call: &Call, tap: Arc<Tap>) -> ChatOptions {
         let mut options = ChatOptions::default()
             .with_capture_usage(true)
             .with_stream_header_timeout(self.header_limit)
             .with_stream_read_timeout(self.idle_limit)
             .with_raw_frame_sink_arc(tap);
-        options.max_tokens = self.max_output_tokens;
+        options.max_tokens = self.room(call);
         options.temperature = self.temperature;
         match self.service.row.wire {
             Wire::OpenAi => {
@@ -229,7 +236,7 @@ impl HttpAgent {
         }
         if self.service.row.strict_schema && !self.schema_refused.load(Ordering::Relaxed) {
             options.response_format =
-                reply::schema(prompt.shape).map(|schema| JsonSpec::new("reply", schema).into());
+                reply::schema(call.prompt.shape).map(|schema| JsonSpec::new("reply", schema).into());
         }
         options
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use checkmate_machine::budget::Allowance;
 use checkmate_machine::event::{Failure, FailureKind};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -79,6 +80,12 @@ pub(super) struct Policy {
 }
 
 impl Policy {
+    /// Returns the policy under a budget, which may leave less time.
+    pub(super) fn within(self, allowance: Option<Allowance>) -> Self {
+        let seconds = allowance.and_then(|allowance| allowance.seconds).map(Duration::from_secs);
+        Self { budget: seconds.map_or(self.budget, |limit| limit.min(self.budget)), ..self }
+    }
+
     /// Returns how long to wait after the given number of requests, or `None` if there is nothing to wait for.
     fn wait(&self, retry: Retry, requests: u32) -> Option<Duration> {
         match retry {

@@ -19,7 +19,7 @@ fn question(role: Role, shape: Shape) -> Call {
         shape,
         version: "builder@1".into(),
     };
-    Call { role, purpose: Purpose::Build, turn: 1, attempt: 0, about: None, prompt }
+    Call { role, purpose: Purpose::Build, turn: 1, attempt: 0, about: None, prompt, allowance: None }
 }
 
 fn builder(settings: AgentSettings) -> BTreeMap<Role, AgentSettings> {

@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use checkmate_machine::spec::{LandPolicy, Product, Spec, Task};
 
+use super::budget::BudgetFlags;
 use super::driving::{self, Output};
 use super::{Place, init, read};
 use crate::config::{AgentKind, Config, Loaded};
 use crate::error::CommandError;
+use crate::forecast::Forecast;
 use crate::human::{self, Human};
 use crate::journal::Shell;
 use crate::session::{Project, Session};
@@ -30,6 +32,8 @@ pub(super) struct Args {
     /// What happens to an approved change (default: ask at a terminal, apply elsewhere)
     #[arg(long, value_enum, value_name = "HOW")]
     land: Option<Land>,
+    #[command(flatten)]
+    budget: BudgetFlags,
     #[command(flatten)]
     output: Output,
 }
@@ -67,7 +71,12 @@ fn begin(place: &Place, args: &Args, human: Human) -> Result<Session, CommandErr
     let script = args.replay.as_deref().map(|path| read("replay script", path)).transpose()?;
     let project = place.project()?;
     let agents = if script.is_some() { AgentKind::Scripted } else { AgentKind::Live };
-    let config = configuration(&project, args.config.as_deref(), agents, human)?;
+    let mut config = configuration(&project, args.config.as_deref(), agents, human)?;
+    config.budget.run.replace(args.budget.limits());
+    if let Some(problem) = config.unknown_price().filter(|_| script.is_none()) {
+        return Err(CommandError::usage(problem));
+    }
+    tell_forecast(&project, &config);
     let spec = Spec {
         task,
         product: Product::Patch,
@@ -86,6 +95,15 @@ fn begin(place: &Place, args: &Args, human: Human) -> Result<Session, CommandErr
         sandbox: config.sandbox.clone(),
     };
     Session::create(&project, spec, shell, script.as_deref())
+}
+
+/// Says what earlier runs of the repository cost, before this one costs anything.
+fn tell_forecast(project: &Project, config: &Config) {
+    let Some(forecast) = Forecast::of(&project.runs) else { return };
+    anstream::eprintln!("  · {}", forecast.sentence());
+    if let Some(warning) = forecast.warning(&config.budget.run) {
+        anstream::eprintln!("warning: {warning}");
+    }
 }
 
 fn task(args: &Args) -> Result<Task, CommandError> {

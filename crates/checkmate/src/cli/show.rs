@@ -174,7 +174,7 @@ fn conversation(contents: &Contents) -> String {
                     ));
                 }
             }
-            Entry::Ended { .. } => {}
+            Entry::Ended { .. } | Entry::Opened { .. } | Entry::Other => {}
         }
     }
     text

@@ -6,6 +6,7 @@ use checkmate_machine::ids::TaskId;
 use super::{Place, driving};
 use crate::error::CommandError;
 use crate::exit_code;
+use crate::forecast::Total;
 use crate::journal::{Contents, Journal};
 use crate::session::TASK;
 use crate::workspace::{UndoAnswer, Workspace};
@@ -69,7 +70,7 @@ fn note(journal: &mut Journal, contents: &Contents) -> Result<(), CommandError> 
     journal.append(None, 0, &event)?;
     run.handle(&event);
     if let Some(outcome) = run.outcome(&task) {
-        journal.ended(&outcome)?;
+        journal.ended(&outcome, Total::of(&run, &task, contents.driven().as_secs()))?;
     }
     Ok(())
 }

@@ -98,7 +98,7 @@ pub(super) struct File {
     pub(super) examiner: Option<Examiner>,
     /// Which evidence is gathered beyond the tests: all of it, none, or a level for each gate; `all` names the others.
     pub(super) evidence: Option<EvidenceFile>,
-    /// The most that a run may use.
+    /// The most that a run may use; room is set aside before each call, so it is kept.
     pub(super) budget: Option<Limited>,
     /// What commands may read and write: the run's tree and what tools need; more, by `read`, `write`, `memory_mb` and
     /// `processes`; or everything.
@@ -137,6 +137,9 @@ pub(super) struct RoleFile {
     pub(super) patch_form: Option<PatchForm>,
     /// What tokens cost.
     pub(super) price: Option<PriceFile>,
+    /// The most that this role may use in a run; its minutes are those in which it is waited for.
+    #[serde(default)]
+    pub(super) budget: BudgetFile,
 }
 
 /// Prices in US dollars for a million tokens.
@@ -192,7 +195,7 @@ pub(super) enum Limited {
     /// None.
     Off(Off),
     /// Limits.
-    Limits(#[expect(dead_code, reason = "it is only checked until there are budgets")] BudgetFile),
+    Limits(BudgetFile),
 }
 
 /// The word for nothing.
@@ -204,16 +207,17 @@ pub(super) enum Off {
 }
 
 /// The most that a run may use.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[expect(dead_code, reason = "it is only checked until there are budgets")]
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 pub(super) struct BudgetFile {
-    /// US dollars.
-    #[schemars(range(min = 0))]
-    max_usd: Option<f64>,
+    /// US dollars; needs the prices of the models.
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub(super) max_usd: Option<f64>,
     /// Tokens, of input and output together.
-    max_tokens: Option<u64>,
-    /// Calls of agents.
-    max_calls: Option<u64>,
+    pub(super) max_tokens: Option<u64>,
+    /// Requests to agents, retries included.
+    pub(super) max_calls: Option<u32>,
+    /// Minutes.
+    pub(super) max_minutes: Option<u32>,
 }
 
 /// How commands are confined.

@@ -48,7 +48,7 @@ const EXAMPLES: [(&str, &str); 32] = [
     ("moderator", r#"{ "time_limit_s": 60 }"#),
     ("examiner", "false"),
     ("evidence", r#"{ "mutation": "off" }"#),
-    ("budget", r#""off""#),
+    ("budget", r#"{"max_calls": 30, "max_minutes": 45}"#),
     ("sandbox", "false"),
     ("network", "true"),
 ];

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use checkmate_machine::budget::{Budget, Limits, RoleBudget};
 use checkmate_machine::command::CommandLine;
 use checkmate_machine::gate::paths::{Allowlist, check_path};
 use checkmate_machine::ids::Role;
@@ -11,7 +12,8 @@ use checkmate_machine::spec::{EvidenceRules, Level, PromptText, ReviewMode};
 use checkmate_machine::verdict::GateName;
 
 use super::file::{
-    EvidenceFile, EvidenceLevel, Examiner, File, Limited, MoreFile, PriceFile, RoleFile, SandboxFile, Toggle,
+    BudgetFile, EvidenceFile, EvidenceLevel, Examiner, File, Limited, MoreFile, PriceFile, RoleFile,
+    SandboxFile, Toggle,
 };
 
 use super::shape::{Findings, Problem, nearest};
@@ -43,6 +45,7 @@ pub(super) fn resolve(file: File, findings: &mut Findings, root: &Path, kind: Ag
         Some((name.clone(), read.ok()?))
     });
     let prompt_files: BTreeMap<String, PromptText> = prompt_files.collect();
+    let limits = role_limits(&file);
     let builder = resolver.role(Role::Builder, file.builder_provider, file.builder_model, file.builder);
     let reviewer = resolver.role(Role::Reviewer, file.reviewer_provider, file.reviewer_model, file.reviewer);
     let moderator = file.enable_moderator.then(|| {
@@ -61,6 +64,10 @@ pub(super) fn resolve(file: File, findings: &mut Findings, root: &Path, kind: Ag
     }
     let examiner = resolver.examiner(file.examiner, &reviewer);
     let evidence = resolver.evidence(file.evidence.as_ref());
+    let roles = [(Role::Builder, Some(&builder)), (Role::Reviewer, Some(&reviewer))];
+    let others = [(Role::Moderator, moderator.as_ref()), (Role::Examiner, examiner.as_ref())];
+    let roles = roles.into_iter().chain(others).filter_map(|(role, settings)| Some((role, settings?)));
+    let budget = resolver.budget(file.budget.as_ref(), &limits, roles);
     let sandbox = resolver.sandbox(file.sandbox.as_ref(), file.network);
     Config {
         builder,
@@ -68,6 +75,7 @@ pub(super) fn resolve(file: File, findings: &mut Findings, root: &Path, kind: Ag
         moderator,
         examiner,
         evidence,
+        budget,
         sandbox,
         test_command,
         test_time_limit_s: file.test_time_limit_s,
@@ -327,6 +335,43 @@ impl Resolver<'_> {
         }
     }
 
+    /// Joins the budget of the run with those of its roles. Money can only be set aside where prices are known.
+    fn budget<'r>(
+        &mut self,
+        file: Option<&Limited>,
+        own: &BTreeMap<Role, BudgetFile>,
+        roles: impl Iterator<Item = (Role, &'r RoleSettings)>,
+    ) -> Budget {
+        let run = match file {
+            Some(Limited::Limits(limits)) => machine_limits(limits),
+            Some(Limited::Off(_)) | None => Limits::default(),
+        };
+        let mut budget = Budget { run, roles: BTreeMap::new() };
+        for (role, settings) in roles {
+            let limits = own.get(&role).map(machine_limits).unwrap_or_default();
+            let money = if limits.cost_micro_usd.is_some() {
+                Some((role.name(), format!("{role}.budget.max_usd")))
+            } else {
+                run.cost_micro_usd.map(|_| ("budget", "budget.max_usd".to_owned()))
+            };
+            if let Some((key, name)) = money
+                && settings.price.is_none()
+                && self.kind == AgentKind::Live
+            {
+                self.error(
+                    key,
+                    format!(
+                        "`{name}` cannot be kept, because what the {role}'s model costs is not known. Name it in \
+                         `{role}.price`, in dollars for a million tokens, or limit `max_tokens` instead."
+                    ),
+                );
+            }
+            let output_tokens = settings.max_output_tokens.map(u64::from);
+            budget.roles.insert(role, RoleBudget { limits, price: settings.price, output_tokens });
+        }
+        budget
+    }
+
     /// Says how commands are confined; `None` if they are not.
     fn sandbox(&mut self, file: Option<&SandboxFile>, network: Option<Toggle>) -> Option<Sandbox> {
         let more = match file {
@@ -356,10 +401,6 @@ impl Resolver<'_> {
 
     /// Warns of what is accepted and does nothing.
     fn without_effect(&mut self, file: &File) {
-        let budget = !matches!(file.budget, None | Some(Limited::Off(_)));
-        if budget {
-            self.warn("budget", "`budget` has no effect yet in this version.".to_owned());
-        }
         let confined = !matches!(file.sandbox, Some(SandboxFile::Switch(switch)) if !switch.is_on());
         if !confined && file.network.is_some_and(|network| !network.is_on()) {
             self.warn("network", "`network` has no effect while `sandbox` is off.".to_owned());
@@ -417,11 +458,33 @@ fn price(file: &PriceFile) -> Price {
     }
 }
 
+/// Returns what each role's object says of its budget.
+fn role_limits(file: &File) -> BTreeMap<Role, BudgetFile> {
+    let mut limits = BTreeMap::from([
+        (Role::Builder, file.builder.budget),
+        (Role::Reviewer, file.reviewer.budget),
+        (Role::Moderator, file.moderator.budget),
+    ]);
+    if let Some(Examiner::Agent(object)) = &file.examiner {
+        limits.insert(Role::Examiner, object.budget);
+    }
+    limits
+}
+
+fn machine_limits(file: &BudgetFile) -> Limits {
+    Limits {
+        calls: file.max_calls,
+        tokens: file.max_tokens,
+        cost_micro_usd: file.max_usd.map(millionths),
+        minutes: file.max_minutes,
+    }
+}
+
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "the schema keeps prices between 0 and a million dollars"
 )]
-fn millionths(dollars: f64) -> u64 {
+pub(crate) fn millionths(dollars: f64) -> u64 {
     (dollars * 1e6).round() as u64
 }

@@ -197,7 +197,17 @@ fn rules_beyond_the_shape_of_a_value() {
             r#""sandbox": {"read": ["../other"]}"#,
             "f:1:2: `sandbox.read` must hold paths that begin with `/` or `~/`, but `../other` does not.",
         ),
-        (r#""budget": {"max_usd": 1.5}"#, "f:1:2: `budget` has no effect yet in this version."),
+        (r#""budget": {"max_calls": 9, "max_tokens": 100000, "max_minutes": 30}"#, ""),
+        (
+            r#""budget": {"max_usd": 1.5}, "reviewer": {"price": {"input": 1, "output": 2}}"#,
+            "f:1:2: `budget.max_usd` cannot be kept, because what the builder's model costs is not known. Name it in \
+             `builder.price`, in dollars for a million tokens, or limit `max_tokens` instead.",
+        ),
+        (
+            r#""reviewer": {"budget": {"max_usd": 1.5}}"#,
+            "f:1:2: `reviewer.budget.max_usd` cannot be kept, because what the reviewer's model costs is not known. Name \
+             it in `reviewer.price`, in dollars for a million tokens, or limit `max_tokens` instead.",
+        ),
         (r#""sandbox": false, "network": "off""#, "f:1:20: `network` has no effect while `sandbox` is off."),
         (r#""examiner": false, "sandbox": false, "budget": "off""#, ""),
     ] {
@@ -392,8 +402,11 @@ fn defaults() {
             land: LandPolicy::Apply,
             evidence: EvidenceRules::usual(),
             examiner: false,
+            budget: config.budget.clone(),
         }
     );
+    assert!(config.budget.run.is_unlimited());
+    assert_eq!(config.budget.roles.len(), 2);
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub fn card(id: &RunId, run: &Run, task: &TaskId, width: Option<usize>) -> Strin
     text.push_str(&wrapped("   ", 3, &because(outcome.as_ref(), cycle.verdict()), width));
     let turns = cycle.turn();
     let turns = format!("{turns} {}", if turns == 1 { "turn" } else { "turns" });
-    let _ = writeln!(text, "   {turns}{} · run {id}", cost(cycle.usage()));
+    let _ = writeln!(text, "   {turns}{} · run {id}", cost(cycle.spent()));
     text.push_str(&gates::block(cycle, width));
     let paid = || cycle.receipts().iter().filter(|(_, receipt)| !receipt.cached);
     let spent: u64 = paid().map(|(_, receipt)| receipt.duration_ms).sum();
@@ -135,18 +135,18 @@ pub(super) fn proposal(run: &Run, task: &TaskId, width: Option<usize>) -> String
 /// Puts the run's name into the commands that a reason recommends. The machine does not know the name, and what it
 /// quotes of agents may hold the same letters.
 pub(super) fn with_run(reason: &str, id: &RunId) -> String {
-    ["land", "show"].iter().fold(reason.to_owned(), |reason, command| {
+    ["land", "show", "resume"].iter().fold(reason.to_owned(), |reason, command| {
         reason.replace(&format!("`checkmate {command} RUN"), &format!("`checkmate {command} {id}"))
     })
 }
 
 fn cost(
-    usage: &std::collections::BTreeMap<checkmate_machine::ids::Role, (u32, checkmate_machine::event::Usage)>,
+    spent: &std::collections::BTreeMap<checkmate_machine::ids::Role, checkmate_machine::budget::Spent>,
 ) -> String {
-    let calls: Vec<String> = usage.iter().map(|(role, (calls, _))| format!("{role} {calls}")).collect();
+    let calls: Vec<String> = spent.iter().map(|(role, spent)| format!("{role} {}", spent.calls)).collect();
     let mut total = checkmate_machine::event::Usage::default();
-    for (_, used) in usage.values() {
-        total.add(used);
+    for spent in spent.values() {
+        total.add(&spent.usage);
     }
     let money =
         total.cost_micro_usd.map_or_else(String::new, |micro| format!(" · ${:.2}", micro as f64 / 1e6));

@@ -87,10 +87,10 @@ pub fn summary(id: &RunId, run: &Run, task: &TaskId) -> Summary {
     let outcome = run.outcome(task);
     let mut usage = RunUsage::default();
     let mut total = Usage::default();
-    for (role, (calls, used)) in cycle.into_iter().flat_map(|cycle| cycle.usage()) {
-        usage.calls += calls;
-        usage.calls_by_role.insert(role.name(), *calls);
-        total.add(used);
+    for (role, spent) in cycle.into_iter().flat_map(|cycle| cycle.spent()) {
+        usage.calls += spent.calls;
+        usage.calls_by_role.insert(role.name(), spent.calls);
+        total.add(&spent.usage);
     }
     usage.input_tokens = total.input_tokens;
     usage.cached_tokens = total.cached_tokens;

@@ -12,7 +12,8 @@ fn agents(entries: &str, rest: &str) -> Agents {
 fn ask(agents: &Agents, role: Role) -> (Result<Called, CallError>, Vec<String>) {
     let prompt =
         Prompt { system: "12345678".into(), user: "1".into(), shape: Shape::Text, version: "p@1".into() };
-    let call = Call { role, purpose: Purpose::Build, turn: 1, attempt: 0, about: None, prompt };
+    let call =
+        Call { role, purpose: Purpose::Build, turn: 1, attempt: 0, about: None, prompt, allowance: None };
     let mut chunks = Vec::new();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let called = runtime.block_on(agents.call(&call, &mut |chunk| chunks.push(chunk.to_owned())));
