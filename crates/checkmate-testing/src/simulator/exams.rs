@@ -93,7 +93,11 @@ impl Exams {
                 let (reply, problems) = reply::parse(&called.text, call.prompt.shape);
                 match (call.purpose, reply) {
                     (Purpose::Examine, Some(Reply::Probes(probes))) if self.probes.is_empty() => {
+                        // The run gives them names of its own.
                         self.probes = probes;
+                        for (number, probe) in (1..).zip(&mut self.probes) {
+                            probe.id = format!("probe-{number}");
+                        }
                     }
                     (Purpose::JudgeProbe, Some(Reply::Decision(decision)))
                         if problems.is_empty() && decision.decision == DecisionKind::AcceptBuilder =>
