@@ -28,6 +28,7 @@ mod layers;
 mod links;
 mod objects;
 mod read;
+mod reader;
 mod repository;
 mod rooted;
 mod site;
@@ -52,6 +53,8 @@ pub use self::repository::{Repository, repository_key};
 pub use self::undo::UndoAnswer;
 
 use self::files::Fuse;
+use self::reader::Reader;
+use self::tree::Listings;
 
 /// One run's workspace.
 #[derive(Debug)]
@@ -60,6 +63,8 @@ pub struct Workspace {
     run: String,
     run_dir: PathBuf,
     fuse: Fuse,
+    reader: Reader,
+    listings: Listings,
 }
 
 impl Workspace {
@@ -75,7 +80,14 @@ impl Workspace {
         std::fs::create_dir_all(run_dir).map_err(|e| WorkspaceError::io("make the folder", run_dir, e))?;
         let run_dir =
             run_dir.canonicalize().map_err(|e| WorkspaceError::io("find the folder", run_dir, e))?;
-        Ok(Self { repository, run: run.to_owned(), run_dir, fuse: Fuse::default() })
+        Ok(Self {
+            repository,
+            run: run.to_owned(),
+            run_dir,
+            fuse: Fuse::default(),
+            reader: Reader::default(),
+            listings: Listings::default(),
+        })
     }
 
     /// Returns the user's repository.

@@ -70,6 +70,7 @@ fn begin(place: &Place, args: &Args, human: Human) -> Result<Session, CommandErr
     let task = task(args)?;
     let script = args.replay.as_deref().map(|path| read("replay script", path)).transpose()?;
     let project = place.project()?;
+    project.repository.refuse_unmerged()?;
     let agents = if script.is_some() { AgentKind::Scripted } else { AgentKind::Live };
     let mut config = configuration(&project, args.config.as_deref(), agents, human)?;
     config.budget.run.replace(args.budget.limits());

@@ -68,7 +68,7 @@ impl Workspace {
             return Ok(Applied::Rejected(vec![error.to_string()]));
         }
         let write = Write::Put { path: path.to_owned(), bytes: text.as_bytes().to_vec(), executable: false };
-        let clashes = clashes(&self.listing(base)?, std::slice::from_ref(&write));
+        let clashes = clashes(&*self.listing(base)?, std::slice::from_ref(&write));
         if !clashes.is_empty() {
             return Ok(Applied::Rejected(clashes));
         }

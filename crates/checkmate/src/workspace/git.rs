@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use super::WorkspaceError;
 
@@ -92,6 +92,8 @@ pub(crate) struct Git {
     directory: PathBuf,
     places: BTreeMap<&'static str, OsString>,
     drivers: Vec<(String, String)>,
+    /// What the configuration says of `core`, as it was found.
+    core: BTreeMap<String, String>,
 }
 
 impl Git {
@@ -102,6 +104,7 @@ impl Git {
             directory: directory.to_owned(),
             places: BTreeMap::new(),
             drivers: Vec::new(),
+            core: BTreeMap::new(),
         }
     }
 
@@ -113,7 +116,9 @@ impl Git {
     /// Calls git on exactly this repository and work tree, with the drivers of its own configuration off.
     pub(crate) fn on(&self, git_dir: &Path, work_tree: &Path) -> Result<Self, WorkspaceError> {
         let mut git = self.clone().with_git_dir(git_dir).with_work_tree(work_tree);
-        git.drivers = disabled_drivers(&git.read(&["config", "-z", "--show-scope", "--list"])?);
+        let listing = git.read(&["config", "-z", "--show-scope", "--list"])?;
+        git.drivers = disabled_drivers(&listing);
+        git.core = core_settings(&listing);
         Ok(git)
     }
 
@@ -159,6 +164,11 @@ impl Git {
             self.places.insert(name, value.into());
         }
         self
+    }
+
+    /// Returns a setting of the section `core` as it was when the repository was found, such as `autocrlf`.
+    pub(crate) fn core_setting(&self, name: &str) -> Option<&str> {
+        self.core.get(name).map(String::as_str)
     }
 
     /// Returns the names of the drivers of the repository's own configuration that are not run.
@@ -209,19 +219,18 @@ impl Git {
 
     /// Runs git on an input and returns whatever came of it.
     pub(crate) fn ask(&self, arguments: &[&str], input: &[u8]) -> Result<Answer, WorkspaceError> {
-        let mut child = self.command(arguments).spawn().map_err(|source| {
-            // A folder that does not exist gives the same error as a program that does not.
-            if source.kind() == std::io::ErrorKind::NotFound && self.directory.is_dir() {
-                return WorkspaceError::GitMissing;
-            }
-            WorkspaceError::io("start git in", &self.directory, source)
-        })?;
+        let mut command = self.command(arguments);
+        if input.is_empty() {
+            command.stdin(Stdio::null());
+        }
+        let mut child = self.spawn(command)?;
         let stdin = child.stdin.take();
         let output = std::thread::scope(|scope| {
+            let Some(mut pipe) = stdin else { return child.wait_with_output() };
             // A thread feeds it, because git may answer before it has read everything.
             scope.spawn(move || {
                 // A git that ends early closes the pipe; its exit code says why.
-                stdin.map(|mut pipe| pipe.write_all(input))
+                pipe.write_all(input)
             });
             child.wait_with_output()
         });
@@ -230,6 +239,23 @@ impl Git {
             code: output.status.code(),
             stdout: output.stdout,
             stderr: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        })
+    }
+
+    /// Starts git and leaves it running, with pipes to its standard input and output; what it complains about is lost.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Result<Child, WorkspaceError> {
+        let mut command = self.command(arguments);
+        command.stderr(Stdio::null());
+        self.spawn(command)
+    }
+
+    fn spawn(&self, mut command: Command) -> Result<Child, WorkspaceError> {
+        command.spawn().map_err(|source| {
+            // A folder that does not exist gives the same error as a program that does not.
+            if source.kind() == std::io::ErrorKind::NotFound && self.directory.is_dir() {
+                return WorkspaceError::GitMissing;
+            }
+            WorkspaceError::io("start git in", &self.directory, source)
         })
     }
 
@@ -271,6 +297,20 @@ fn failed(arguments: &[&str], answer: &Answer) -> WorkspaceError {
         (true, None) => "a signal ended it".to_owned(),
     };
     WorkspaceError::Git { command, said }
+}
+
+/// Collects the settings of the section `core`; of several the last counts. What calls override is not among them.
+fn core_settings(listing: &[u8]) -> BTreeMap<String, String> {
+    let listing = String::from_utf8_lossy(listing);
+    let mut fields = listing.split_terminator('\0');
+    let mut settings = BTreeMap::new();
+    while let (Some(_), Some(entry)) = (fields.next(), fields.next()) {
+        let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
+        if let Some(name) = key.strip_prefix("core.") {
+            settings.insert(name.to_owned(), value.to_owned());
+        }
+    }
+    settings
 }
 
 /// Finds the filters and merge drivers of the repository's own configuration and says what replaces each of their

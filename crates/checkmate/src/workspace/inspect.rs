@@ -25,7 +25,8 @@ impl Workspace {
         goal: &str,
     ) -> Result<Inspection, WorkspaceError> {
         let listings = [self.listing(base)?, self.listing(tree)?];
-        let paths = Paths::of(&listings);
+        let listings = listings.each_ref().map(AsRef::as_ref);
+        let paths = Paths::of(listings);
         let failure = RefCell::new(None);
         let read = |id: &str| {
             let found = self.blobs(&[id]).and_then(|mut blobs| {
@@ -37,7 +38,7 @@ impl Workspace {
             });
             found.map_err(|error| failure.borrow_mut().get_or_insert(error).to_string()).ok()
         };
-        let [before, after] = listings.each_ref().map(|listing| paths.files(listing));
+        let [before, after] = listings.map(|listing| paths.files(listing));
         let before = Side::new(before, Box::new(read));
         let after = Side::new(after, Box::new(read)).with_texts_of(&before);
         let mut inspection =
@@ -67,8 +68,8 @@ struct Paths<'a> {
 }
 
 impl<'a> Paths<'a> {
-    fn of(listings: &'a [Listing; 2]) -> Self {
-        let [before, after] = listings.each_ref().map(|listing| listing.iter().collect::<BTreeMap<_, _>>());
+    fn of(listings: [&'a Listing; 2]) -> Self {
+        let [before, after] = listings.map(|listing| listing.iter().collect::<BTreeMap<_, _>>());
         let (mut read, mut nameless, mut equal) = (BTreeSet::new(), BTreeSet::new(), 0);
         for path in before.keys().chain(after.keys()) {
             let same = before.get(path) == after.get(path);
@@ -117,7 +118,7 @@ mod tests {
             (0..MOST_FILES + 10).map(path).chain(more).chain([(b"\xfe".to_vec(), entry("same"))]).collect()
         };
         let listings = [listing("old"), listing("new")];
-        let paths = Paths::of(&listings);
+        let paths = Paths::of(listings.each_ref());
         assert_eq!(paths.read.len(), MOST_FILES + 1);
         assert_eq!(paths.files(&listings[1])["z/late.py"].id, "new");
         assert_eq!(paths.nameless, BTreeSet::from([&b"z/\xff.py"[..]]));

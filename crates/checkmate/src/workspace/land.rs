@@ -201,8 +201,7 @@ impl Workspace {
             Memory::Undo(number) => landed[number].undone = true,
             Memory::Landing { base, tree } => {
                 self.back_up(root, &intent, landed.len())?;
-                self.pin_tree("landed-from", &base)?;
-                self.pin_tree("landed", &tree)?;
+                self.pin_landing(&base, &tree)?;
                 let commit = change.commit.as_ref().map(|commit| commit.new.clone());
                 landed.push(Landed { base, tree, commit, steps: intent.steps.clone(), undone: false });
             }

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use checkmate_machine::ids::CommitId;
+use checkmate_machine::ids::{CommitId, TreeId};
 use sha2::{Digest as _, Sha256};
 
 use super::WorkspaceError;
@@ -18,6 +18,46 @@ pub struct Repository {
     git: Git,
 }
 
+/// Where git says that things are.
+struct Found {
+    root: PathBuf,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+}
+
+impl Found {
+    /// Asks for all of it at once; `None` if there is no usable work tree, or the answer cannot be told apart, as with a
+    /// line break in a path.
+    fn at(here: &Git) -> Option<Self> {
+        use std::os::unix::ffi::OsStrExt as _;
+        let wish = [
+            "rev-parse",
+            "--is-bare-repository",
+            "--is-inside-git-dir",
+            "--path-format=absolute",
+            "--show-toplevel",
+            "--absolute-git-dir",
+            "--git-common-dir",
+        ];
+        let answer = here.ask(&wish, b"").ok().filter(|answer| answer.code == Some(0))?;
+        let lines: Vec<&[u8]> = answer.stdout.strip_suffix(b"\n")?.split(|byte| *byte == b'\n').collect();
+        let [b"false", b"false", root, git_dir, common_dir] = lines[..] else { return None };
+        let path = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
+        Some(Self { root: path(root), git_dir: path(git_dir), common_dir: path(common_dir) })
+    }
+}
+
+/// What HEAD names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// The commit.
+    pub(crate) commit: CommitId,
+    /// The commit's tree.
+    pub(crate) tree: TreeId,
+    /// The name of the branch, unless it is detached.
+    pub(crate) branch: Option<String>,
+}
+
 impl Repository {
     /// Finds the work tree that contains `directory`, with this process's environment.
     pub fn discover(directory: &Path) -> Result<Self, WorkspaceError> {
@@ -27,7 +67,43 @@ impl Repository {
     /// Finds the work tree that contains `directory`; git runs in the given environment from then on.
     pub fn discover_in(directory: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
         let here = Git::at(directory, environment);
-        check_version(&here.line(&["--version"])?)?;
+        let (version, found) = std::thread::scope(|scope| {
+            let version = scope.spawn(|| here.line(&["--version"]));
+            let found = Found::at(&here);
+            (version.join(), found)
+        });
+        if let Ok(version) = version {
+            check_version(&version?)?;
+        }
+        let Found { root, git_dir, common_dir } = match found {
+            Some(found) => found,
+            None => Self::look_closely(&here, directory)?,
+        };
+        let root = canonical(&root)?;
+        if std::fs::symlink_metadata(root.join(".git")).is_err() {
+            return Err(WorkspaceError::ForeignWorkTree { directory: directory.to_owned(), root });
+        }
+        let (git_dir, common_dir) = (canonical(&git_dir)?, canonical(&common_dir)?);
+        let mut repository = Self {
+            git: here.clone().with_git_dir(&git_dir).with_work_tree(&root),
+            root,
+            git_dir,
+            common_dir,
+        };
+        let (head, git) = std::thread::scope(|scope| {
+            let head = scope.spawn(|| repository.head());
+            let git = here.on(&repository.git_dir, &repository.root);
+            (head.join(), git)
+        });
+        if let Ok(head) = head {
+            head?;
+        }
+        repository.git = git?;
+        Ok(repository)
+    }
+
+    /// Asks git for one thing at a time, to say precisely what is wrong.
+    fn look_closely(here: &Git, directory: &Path) -> Result<Found, WorkspaceError> {
         let bare = here.line(&["rev-parse", "--is-bare-repository"]).map_err(|e| explain(e, directory))?;
         if here.line(&["rev-parse", "--is-inside-git-dir"])? == "true" && bare != "true" {
             return Err(WorkspaceError::InsideGitDirectory { directory: directory.to_owned() });
@@ -35,18 +111,11 @@ impl Repository {
         if bare == "true" {
             return Err(WorkspaceError::Bare { directory: directory.to_owned() });
         }
-        let root = canonical(&here.path(&["rev-parse", "--show-toplevel"])?)?;
-        if std::fs::symlink_metadata(root.join(".git")).is_err() {
-            return Err(WorkspaceError::ForeignWorkTree { directory: directory.to_owned(), root });
-        }
-        let git_dir = canonical(&here.path(&["rev-parse", "--absolute-git-dir"])?)?;
-        let common_dir =
-            canonical(&here.path(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?)?;
-        let git = here.on(&git_dir, &root)?;
-        let repository = Self { root, git_dir, common_dir, git };
-        repository.head()?;
-        repository.refuse_unmerged()?;
-        Ok(repository)
+        Ok(Found {
+            root: here.path(&["rev-parse", "--show-toplevel"])?,
+            git_dir: here.path(&["rev-parse", "--absolute-git-dir"])?,
+            common_dir: here.path(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?,
+        })
     }
 
     /// Returns the canonical path of the work tree's root.
@@ -63,14 +132,20 @@ impl Repository {
         Ok(CommitId::new(String::from_utf8_lossy(&answer.stdout).trim()))
     }
 
-    /// Returns the name of the branch that HEAD is on now, unless it is detached.
-    pub fn branch(&self) -> Result<Option<String>, WorkspaceError> {
-        let answer = self.git.ask(&["symbolic-ref", "--quiet", "HEAD"], b"")?;
-        let name = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
-        Ok(match answer.code {
-            Some(0) => Some(name.strip_prefix("refs/heads/").map(str::to_owned).unwrap_or(name)),
-            Some(_) | None => None,
-        })
+    /// Returns what HEAD names now.
+    pub(crate) fn at_head(&self) -> Result<Head, WorkspaceError> {
+        let wish = ["rev-parse", "HEAD^{commit}", "HEAD^{tree}", "--symbolic-full-name", "HEAD"];
+        let answer = self.git.ask(&wish, b"")?;
+        let text = String::from_utf8_lossy(&answer.stdout).into_owned();
+        let mut lines = text.lines();
+        match (answer.code, lines.next(), lines.next(), lines.next()) {
+            (Some(0), Some(commit), Some(tree), Some(name)) => Ok(Head {
+                commit: CommitId::new(commit),
+                tree: TreeId::new(tree),
+                branch: (name != "HEAD").then(|| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
+            }),
+            (_, _, _, _) => Err(WorkspaceError::NoCommits { root: self.root.clone() }),
+        }
     }
 
     /// Returns the name of the repository's folder in Checkmate's state folder.
@@ -94,7 +169,7 @@ impl Repository {
     }
 
     /// Fails when the user's index has conflicts, which `add` would take for content.
-    pub(crate) fn refuse_unmerged(&self) -> Result<(), WorkspaceError> {
+    pub fn refuse_unmerged(&self) -> Result<(), WorkspaceError> {
         let listing = self.git.read(&["ls-files", "--unmerged", "-z"])?;
         let mut paths: Vec<String> = listing
             .split(|byte| *byte == 0)

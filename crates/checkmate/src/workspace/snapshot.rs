@@ -20,6 +20,37 @@ pub(crate) struct Snapshot {
     _folder: tempfile::TempDir,
 }
 
+/// An entry of the user's index.
+struct Staged<'a> {
+    /// `MODE OBJECT STAGE`.
+    facts: &'a str,
+    path: &'a [u8],
+}
+
+impl<'a> Staged<'a> {
+    /// Reads an entry as `ls-files --stage -z` writes it.
+    fn read(entry: &'a [u8]) -> Option<Self> {
+        let tab = entry.iter().position(|byte| *byte == b'\t')?;
+        Some(Self { facts: std::str::from_utf8(&entry[..tab]).ok()?, path: &entry[tab + 1..] })
+    }
+
+    fn is_submodule(&self) -> bool {
+        self.facts.starts_with(SUBMODULE)
+    }
+
+    fn is_unmerged(&self) -> bool {
+        !self.facts.ends_with(" 0")
+    }
+
+    fn object(&self) -> &'a str {
+        self.facts.split(' ').nth(1).unwrap_or_default()
+    }
+
+    fn name(&self) -> String {
+        String::from_utf8_lossy(self.path).into_owned()
+    }
+}
+
 /// A submodule as the user's index names it.
 struct Submodule {
     path: Vec<u8>,
@@ -33,10 +64,9 @@ impl Workspace {
     /// [`Workspace::restore`] links to them. A second call replaces the first.
     pub fn prepare(&self, link_paths: &[String]) -> Result<Prepared, WorkspaceError> {
         let mut notes = self.save_links(link_paths)?;
-        let head = self.repository.head()?;
-        let branch = self.repository.branch()?;
+        let head = self.repository.at_head()?;
         let snapshot = self.snapshot(&[])?;
-        self.pin("base", &snapshot.tree, &[&head])?;
+        self.pin_base(&snapshot.tree, &head)?;
         let survey = self.survey(&snapshot.tree)?;
         notes.extend(self.repository.git().disabled().map(|name| {
             format!(
@@ -48,55 +78,78 @@ impl Workspace {
         notes.extend(survey.notes);
         // Nobody who writes code for this run can know it beforehand.
         let nonce = std::iter::repeat_with(fastrand::alphanumeric).take(24).collect();
-        Ok(Prepared { base: snapshot.tree, head, branch, files: survey.files, notes, nonce })
+        Ok(Prepared {
+            base: snapshot.tree,
+            head: head.commit,
+            branch: head.branch,
+            files: survey.files,
+            notes,
+            nonce,
+        })
     }
 
     /// Takes the user's work tree as it is now. Ignored files are left out, except those that `include` names.
     pub(crate) fn snapshot(&self, include: &[String]) -> Result<Snapshot, WorkspaceError> {
-        self.repository.refuse_unmerged()?;
+        let staged = self.repository.git().read(&["ls-files", "--stage", "-z"])?;
+        let staged: Vec<Staged<'_>> = staged.split(|byte| *byte == 0).filter_map(Staged::read).collect();
+        let mut unmerged: Vec<String> =
+            staged.iter().filter(|entry| entry.is_unmerged()).map(|entry| entry.name()).collect();
+        unmerged.dedup();
+        if !unmerged.is_empty() {
+            return Err(WorkspaceError::Unmerged { paths: unmerged });
+        }
+        // Mostly there is nothing to leave out, and git finds out as fast as anybody could.
+        if !staged.iter().any(Staged::is_submodule)
+            && self.links()?.is_empty()
+            && let Ok(whole) = self.take(include, b":(top)", Vec::new())
+            && !self.listing(&whole.tree)?.has_submodules()
+        {
+            return Ok(whole);
+        }
+        let mut notes = Vec::new();
+        let pathspecs = self.pathspecs(&staged, &mut notes)?;
+        self.take(include, &pathspecs, notes)
+    }
+
+    /// Adds what the pathspecs name, and these ignored files, to a copy of the user's index.
+    fn take(
+        &self,
+        include: &[String],
+        pathspecs: &[u8],
+        mut notes: Vec<String>,
+    ) -> Result<Snapshot, WorkspaceError> {
         let folder = self.scratch()?;
         let index = folder.path().join("index");
         let theirs = self.repository.git_dir().join("index");
         copy_index(&theirs, &index)?;
         let git = self.repository.git().clone().with_index(&index);
-        let mut notes = Vec::new();
-        let pathspecs = self.pathspecs(&git, &mut notes)?;
         let arguments = ["add", "--all", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul"];
-        unreadable(&git.ask(&arguments, &pathspecs)?, &mut notes)?;
+        unreadable(&git.ask(&arguments, pathspecs)?, &mut notes)?;
         let present = include.iter().filter(|path| is_plain(self.repository.root(), path));
         let present: String = present.map(|path| format!("{path}\0")).collect();
-        git.feed(&["update-index", "--add", "-z", "--stdin"], present.as_bytes())?;
+        if !present.is_empty() {
+            git.feed(&["update-index", "--add", "-z", "--stdin"], present.as_bytes())?;
+        }
         let tree = TreeId::new(git.line(&["write-tree"])?);
         Ok(Snapshot { tree, notes, git, _folder: folder })
     }
 
     /// Says what belongs to the snapshot: everything but submodules (their files are another repository's, and asking
     /// about them would run git under their configuration), repositories inside this one, and links.
-    fn pathspecs(&self, git: &Git, notes: &mut Vec<String>) -> Result<Vec<u8>, WorkspaceError> {
-        let staged = git.read(&["ls-files", "--stage", "-z"])?;
-        let tracked: Vec<(&[u8], &[u8])> = staged
-            .split(|byte| *byte == 0)
-            .filter_map(|entry| {
-                entry.iter().position(|byte| *byte == b'\t').map(|tab| (&entry[..tab], &entry[tab + 1..]))
-            })
-            .collect();
+    fn pathspecs(&self, staged: &[Staged<'_>], notes: &mut Vec<String>) -> Result<Vec<u8>, WorkspaceError> {
         let mut excluded: Vec<Vec<u8>> = Vec::new();
-        for (facts, path) in &tracked {
-            let facts = String::from_utf8_lossy(facts);
-            if let Some(rest) = facts.strip_prefix(SUBMODULE) {
-                let commit = rest.split_whitespace().next().unwrap_or_default().to_owned();
-                let submodule = Submodule { path: path.to_vec(), commit };
-                notes.extend(self.submodule_note(&submodule));
-                excluded.push(submodule.path);
-            }
+        for entry in staged.iter().filter(|entry| entry.is_submodule()) {
+            let submodule = Submodule { path: entry.path.to_vec(), commit: entry.object().to_owned() };
+            notes.extend(self.submodule_note(&submodule));
+            excluded.push(submodule.path);
         }
-        let untracked = git.read(&["ls-files", "--others", "--exclude-standard", "-z"])?;
+        let untracked = self.repository.git().read(&["ls-files", "--others", "--exclude-standard", "-z"])?;
         for link in self.links()? {
             let inside = format!("{link}/");
             let holds = |path: &[u8]| path == link.as_bytes() || path.starts_with(inside.as_bytes());
             // What is tracked belongs to the tree, and naming what is ignored is an error to git.
             let is_new = untracked.split(|byte| *byte == 0).any(holds);
-            if is_new && !tracked.iter().any(|(_, path)| holds(path)) {
+            if is_new && !staged.iter().any(|entry| holds(entry.path)) {
                 excluded.push(link.into_bytes());
             }
         }
@@ -147,9 +200,18 @@ impl Snapshot {
             // To git, no paths are all paths.
             return Ok(Vec::new());
         }
+        let found = self.differing(paths)?;
+        if found.is_empty() {
+            return Ok(found);
+        }
+        // Some may only look different. This fails when something needs an update, which is the question.
+        self.git.ask(&["update-index", "-q", "--refresh"], b"")?;
+        self.differing(paths)
+    }
+
+    /// Lists those of `paths` whose files do not look as the index remembers them.
+    fn differing(&self, paths: &[String]) -> Result<Vec<String>, WorkspaceError> {
         let git = self.git.clone().literally();
-        // Fails when something needs an update, which is the question; the next call says what.
-        git.ask(&["update-index", "-q", "--refresh"], b"")?;
         let mut arguments =
             vec!["diff-files", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all", "--"];
         arguments.extend(paths.iter().map(String::as_str));

@@ -1,14 +1,21 @@
 //! Trees as git stores them: listing, reading, building and pinning them. No file is touched here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use checkmate_machine::ids::{CommitId, TreeId};
 use serde::{Deserialize, Serialize};
 
 use super::git::Git;
+use super::reader::Ask;
+use super::repository::Head;
 use super::{Workspace, WorkspaceError};
 
+/// The mode of a directory.
+const FOLDER: &str = "040000";
 pub(crate) const SYMLINK: &str = "120000";
 pub(crate) const SUBMODULE: &str = "160000";
 pub(crate) const EXECUTABLE: &str = "100755";
@@ -36,28 +43,63 @@ pub(crate) enum Place<'a> {
     Absent,
 }
 
-/// Everything in a tree but its directories, by path.
-#[derive(Debug, Default)]
-pub(crate) struct Listing(BTreeMap<Vec<u8>, Entry>);
+/// Everything in a tree, by path.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Listing {
+    /// Files, symlinks and submodules.
+    entries: BTreeMap<Vec<u8>, Entry>,
+    /// The trees of its directories.
+    folders: BTreeMap<Vec<u8>, String>,
+}
 
 impl FromIterator<(Vec<u8>, Entry)> for Listing {
     fn from_iter<I: IntoIterator<Item = (Vec<u8>, Entry)>>(entries: I) -> Self {
-        Self(entries.into_iter().collect())
+        let (folders, entries): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|(_, entry)| entry.mode == FOLDER);
+        Self {
+            entries: entries.into_iter().collect(),
+            folders: folders.into_iter().map(|(path, entry)| (path, entry.id)).collect(),
+        }
+    }
+}
+
+/// The listings of the trees that were looked at last: a turn looks at the same few again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Listings(Mutex<VecDeque<(TreeId, Arc<Listing>)>>);
+
+impl Listings {
+    /// How many are kept.
+    const MOST: usize = 6;
+    /// How many large ones are kept, and from how many entries on one is large.
+    const MOST_LARGE: usize = 3;
+    const LARGE: usize = 20_000;
+
+    fn get(&self, tree: &TreeId) -> Option<Arc<Listing>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|(name, _)| name == tree).map(|(_, listing)| Arc::clone(listing))
+    }
+
+    fn keep(&self, tree: &TreeId, listing: &Arc<Listing>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let most = if listing.entries.len() < Self::LARGE { Self::MOST } else { Self::MOST_LARGE };
+        kept.retain(|(name, _)| name != tree);
+        kept.truncate(most - 1);
+        kept.push_front((tree.clone(), Arc::clone(listing)));
     }
 }
 
 impl Listing {
     /// Says what is at a path.
     pub(crate) fn at(&self, path: &str) -> Place<'_> {
-        if let Some(entry) = self.0.get(path.as_bytes()) {
+        if let Some(entry) = self.entries.get(path.as_bytes()) {
             return Place::Entry(entry);
         }
-        let above = path.match_indices('/').find_map(|(end, _)| self.0.get(&path.as_bytes()[..end]));
+        let above = path.match_indices('/').find_map(|(end, _)| self.entries.get(&path.as_bytes()[..end]));
         if let Some(entry) = above {
             return Place::Beyond(entry);
         }
         let inside = format!("{path}/").into_bytes();
-        match self.0.range(inside.clone()..).next() {
+        match self.entries.range(inside.clone()..).next() {
             Some((found, _)) if found.starts_with(&inside) => Place::Directory,
             Some(_) | None => Place::Absent,
         }
@@ -65,20 +107,150 @@ impl Listing {
 
     /// Returns the file, symlink or submodule at a path.
     pub(crate) fn get(&self, path: &str) -> Option<&Entry> {
-        self.0.get(path.as_bytes())
+        self.entries.get(path.as_bytes())
     }
 
     /// Returns the entries in path order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &Entry)> {
-        self.0.iter().map(|(path, entry)| (path.as_slice(), entry))
+        self.entries.iter().map(|(path, entry)| (path.as_slice(), entry))
+    }
+
+    /// Tells whether the tree has submodules.
+    pub(crate) fn has_submodules(&self) -> bool {
+        self.entries.values().any(|entry| entry.mode == SUBMODULE)
     }
 
     /// Returns every directory of the tree.
     pub(crate) fn directories(&self) -> BTreeSet<&[u8]> {
-        let ends = |path: &[u8]| -> Vec<usize> {
-            path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at).collect()
+        self.entries.keys().flat_map(|path| folders_above(path)).collect()
+    }
+
+    /// Puts and removes entries, and returns the directories whose trees are not known any more, the root as an empty
+    /// name.
+    fn edit(&mut self, edits: &BTreeMap<String, Option<Entry>>) -> BTreeSet<Vec<u8>> {
+        let mut touched = BTreeSet::from([Vec::new()]);
+        for (path, entry) in edits {
+            let path = path.as_bytes();
+            touched.extend(folders_above(path).map(<[u8]>::to_vec));
+            match entry {
+                Some(entry) => drop(self.entries.insert(path.to_vec(), entry.clone())),
+                None => drop(self.entries.remove(path)),
+            }
+        }
+        for folder in &touched {
+            self.folders.remove(folder);
+        }
+        touched
+    }
+
+    /// Has git write the trees of these directories, the deepest first, and returns the root's.
+    fn write(&mut self, git: &Git, touched: &BTreeSet<Vec<u8>>) -> Result<String, WorkspaceError> {
+        let mut writer = TreeWriter::start(git)?;
+        let mut deepest_first: Vec<&Vec<u8>> = touched.iter().collect();
+        let depth = |path: &[u8]| path.split(|byte| *byte == b'/').count();
+        deepest_first.sort_by_key(|path| std::cmp::Reverse((!path.is_empty(), depth(path))));
+        for folder in deepest_first {
+            let children = self.children(folder);
+            // Git has no empty directories, but an empty root.
+            if children.is_empty() && !folder.is_empty() {
+                continue;
+            }
+            let id = writer.write(&children)?;
+            if folder.is_empty() {
+                return Ok(id);
+            }
+            self.folders.insert(folder.clone(), id);
+        }
+        Err(WorkspaceError::Git { command: "mktree".to_owned(), said: "there is no root.".to_owned() })
+    }
+
+    /// Writes what is directly in a directory in the form that `mktree -z` reads.
+    fn children(&self, folder: &[u8]) -> Vec<u8> {
+        let prefix = if folder.is_empty() { Vec::new() } else { [folder, b"/"].concat() };
+        let mut lines = Vec::new();
+        let mut line = |mode: &str, kind: &str, id: &str, name: &[u8]| {
+            lines.extend_from_slice(format!("{mode} {kind} {id}\t").as_bytes());
+            lines.extend_from_slice(name);
+            lines.push(0);
         };
-        self.0.keys().flat_map(|path| ends(path).into_iter().map(|end| &path[..end])).collect()
+        let within = |path: &&Vec<u8>| path.starts_with(&prefix);
+        let mut at = prefix.clone();
+        while let Some((path, entry)) =
+            self.entries.range(at.clone()..).next().filter(|(path, _)| within(path))
+        {
+            let name = &path[prefix.len()..];
+            match name.iter().position(|byte| *byte == b'/') {
+                None => {
+                    line(
+                        &entry.mode,
+                        if entry.mode == SUBMODULE { "commit" } else { "blob" },
+                        &entry.id,
+                        name,
+                    );
+                    at = [path.as_slice(), b"\0"].concat();
+                }
+                Some(end) => {
+                    let below = &path[..prefix.len() + end];
+                    if let Some(id) = self.folders.get(below) {
+                        line(FOLDER, "tree", id, &name[..end]);
+                    }
+                    // `0` comes after `/`: on behind everything in this directory.
+                    at = [below, b"0"].concat();
+                }
+            }
+        }
+        lines
+    }
+}
+
+/// Names the folders above a path, from the root.
+fn folders_above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| &path[..end])
+}
+
+/// A git process that writes one tree after the other.
+struct TreeWriter {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl TreeWriter {
+    fn start(git: &Git) -> Result<Self, WorkspaceError> {
+        // What the entries name was read from the same objects, or has just been stored.
+        let mut child = git.start(&["mktree", "-z", "--missing", "--batch"])?;
+        match (child.stdin.take(), child.stdout.take()) {
+            (Some(input), Some(output)) => Ok(Self { child, input, output: BufReader::new(output) }),
+            (_, _) => Err(unwritten()),
+        }
+    }
+
+    /// Writes a tree of lines as `mktree -z` reads them, and returns its name.
+    fn write(&mut self, lines: &[u8]) -> Result<String, WorkspaceError> {
+        let mut id = String::new();
+        // Git reads all of a tree before it answers.
+        let sent = self.input.write_all(lines).and_then(|()| self.input.write_all(b"\0"));
+        let answered = sent.and_then(|()| self.input.flush()).and_then(|()| self.output.read_line(&mut id));
+        match answered {
+            Ok(length) if length > 40 => Ok(id.trim_end().to_owned()),
+            Ok(_) | Err(_) => Err(unwritten()),
+        }
+    }
+}
+
+impl Drop for TreeWriter {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn unwritten() -> WorkspaceError {
+    WorkspaceError::Git {
+        command: "mktree".to_owned(),
+        said:
+            "a tree could not be written; check the permissions of the repository and the space on the disk."
+                .to_owned(),
     }
 }
 
@@ -116,44 +288,34 @@ impl Workspace {
     }
 
     /// Lists a tree.
-    pub(crate) fn listing(&self, tree: &TreeId) -> Result<Listing, WorkspaceError> {
-        let output = self.repository.git().read(&["ls-tree", "-r", "-z", "--full-tree", tree.as_str()])?;
+    pub(crate) fn listing(&self, tree: &TreeId) -> Result<Arc<Listing>, WorkspaceError> {
+        if let Some(known) = self.listings.get(tree) {
+            return Ok(known);
+        }
+        let output =
+            self.repository.git().read(&["ls-tree", "-r", "-t", "-z", "--full-tree", tree.as_str()])?;
         let entries = output.split(|byte| *byte == 0).filter_map(|record| {
             let tab = record.iter().position(|byte| *byte == b'\t')?;
-            let facts = String::from_utf8_lossy(&record[..tab]).into_owned();
-            let mut words = facts.split(' ');
+            let mut words = std::str::from_utf8(&record[..tab]).ok()?.split(' ');
             let (mode, _kind, id) = (words.next()?, words.next()?, words.next()?);
             Some((record[tab + 1..].to_vec(), Entry { mode: mode.to_owned(), id: id.to_owned() }))
         });
-        Ok(entries.collect())
+        let listing = Arc::new(entries.collect());
+        self.listings.keep(tree, &listing);
+        Ok(listing)
     }
 
     /// Says how large blobs are, in bytes.
     pub(crate) fn sizes(&self, ids: &[&str]) -> Result<Vec<u64>, WorkspaceError> {
-        let output = self
-            .repository
-            .git()
-            .feed(&["cat-file", "--batch-check=%(objectsize)", "--buffer"], ids.join("\n").as_bytes())?;
+        let objects = self.reader.ask(self.repository.git(), Ask::Size, ids)?;
         // An object that is missing (a partial clone) has no size to speak of.
-        Ok(String::from_utf8_lossy(&output).lines().map(|line| line.parse().unwrap_or(0)).collect())
+        Ok(objects.into_iter().map(|object| object.map_or(0, |object| object.size)).collect())
     }
 
     /// Reads blobs; one that git does not have (a partial clone) is `None`.
     pub(crate) fn blobs(&self, ids: &[&str]) -> Result<Vec<Option<Vec<u8>>>, WorkspaceError> {
-        let input = ids.join("\n");
-        let output = self.repository.git().feed(&["cat-file", "--batch", "--buffer"], input.as_bytes())?;
-        let mut rest = output.as_slice();
-        let mut blobs = Vec::with_capacity(ids.len());
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            let header = String::from_utf8_lossy(&rest[..end]).into_owned();
-            rest = &rest[end + 1..];
-            let size = header.rsplit(' ').next().and_then(|word| word.parse::<usize>().ok());
-            let blob = size.and_then(|size| rest.get(..size).map(<[u8]>::to_vec));
-            rest = blob.as_ref().and_then(|blob| rest.get(blob.len() + 1..)).unwrap_or(rest);
-            blobs.push(blob);
-        }
-        blobs.resize(ids.len(), None);
-        Ok(blobs)
+        let objects = self.reader.ask(self.repository.git(), Ask::Content, ids)?;
+        Ok(objects.into_iter().map(|object| object.map(|object| object.content)).collect())
     }
 
     /// Stores contents as blobs, byte for byte, and returns their names.
@@ -176,9 +338,11 @@ impl Workspace {
         onto: &TreeId,
         edits: &BTreeMap<String, Option<Entry>>,
     ) -> Result<TreeId, WorkspaceError> {
-        let (git, _folder) = self.scratch_index(Some(onto))?;
-        git.feed(&["update-index", "-z", "--index-info"], &index_info(edits, onto.as_str().len()))?;
-        Ok(TreeId::new(git.line(&["write-tree"])?))
+        let mut listing = Listing::clone(&*self.listing(onto)?);
+        let touched = listing.edit(edits);
+        let tree = TreeId::new(listing.write(self.repository.git(), &touched)?);
+        self.listings.keep(&tree, &Arc::new(listing));
+        Ok(tree)
     }
 
     /// Lists what differs between two trees. Renames are a deletion and an addition.
@@ -203,23 +367,34 @@ impl Workspace {
         Ok(differences)
     }
 
-    /// Keeps a tree, and the commits it is said to come from, until the run is discarded.
-    pub(crate) fn pin(
-        &self,
-        name: &str,
-        tree: &TreeId,
-        parents: &[&CommitId],
-    ) -> Result<CommitId, WorkspaceError> {
-        let commit = self.commit_of(tree, parents, name)?;
-        let reference = format!("refs/checkmate/{}/{name}", self.run);
-        self.repository.git().read(&["update-ref", &reference, commit.as_str()])?;
-        Ok(commit)
+    /// Keeps the base tree and the commit that it comes from until the run is discarded.
+    pub(crate) fn pin_base(&self, tree: &TreeId, head: &Head) -> Result<(), WorkspaceError> {
+        if *tree == head.tree {
+            return self.point("base", head.commit.as_str());
+        }
+        self.point("base", self.commit_of(tree, &[&head.commit], "base")?.as_str())
     }
 
     /// Keeps a tree under a name made of a word and its hash.
     pub(crate) fn pin_tree(&self, word: &str, tree: &TreeId) -> Result<(), WorkspaceError> {
         let short: String = tree.as_str().chars().take(16).collect();
-        self.pin(&format!("{word}-{short}"), tree, &[]).map(|_| ())
+        self.point(&format!("{word}-{short}"), tree.as_str())
+    }
+
+    /// Keeps the trees before and after a landing.
+    pub(crate) fn pin_landing(&self, base: &TreeId, tree: &TreeId) -> Result<(), WorkspaceError> {
+        let short = |tree: &TreeId| tree.as_str().chars().take(16).collect::<String>();
+        let line = |word: &str, tree: &TreeId| {
+            format!("update refs/checkmate/{}/{word}-{} {tree}\n", self.run, short(tree))
+        };
+        let script = line("landed-from", base) + &line("landed", tree);
+        self.repository.git().feed(&["update-ref", "--stdin"], script.as_bytes()).map(|_| ())
+    }
+
+    /// Points one of the run's refs at an object: nothing that a ref leads to is collected.
+    fn point(&self, name: &str, object: &str) -> Result<(), WorkspaceError> {
+        let reference = format!("refs/checkmate/{}/{name}", self.run);
+        self.repository.git().read(&["update-ref", &reference, object]).map(|_| ())
     }
 
     /// Merges what happened between `base` and `theirs` into `ours`.

@@ -12,7 +12,7 @@ use super::snapshot::copy_index;
 use super::{WorkspaceError, sweep};
 
 /// The configuration that decides what `git status` takes for a change; nothing else of the user's is copied.
-const COPIED: &[&str] = &["core.autocrlf", "core.eol", "core.filemode", "core.symlinks", "core.ignorecase"];
+const COPIED: &[&str] = &["autocrlf", "eol", "filemode", "symlinks", "ignorecase"];
 
 impl Site<'_> {
     /// Makes the private git directory and points the run's files to it.
@@ -29,34 +29,33 @@ impl Site<'_> {
         let mut alternates = quoted(&objects);
         alternates.push(b'\n');
         write(&view.join("objects/info/alternates"), &alternates)?;
+        let head = repository.at_head()?;
         let refs =
             git.read(&["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags"])?;
         write(&view.join("packed-refs"), &refs)?;
-        let head = match repository.branch()? {
+        let format = if head.commit.as_str().len() == 40 { "sha1" } else { "sha256" };
+        let points_to = match head.branch {
             Some(branch) => format!("ref: refs/heads/{branch}\n"),
-            None => format!("{}\n", repository.head()?),
+            None => format!("{}\n", head.commit),
         };
-        write(&view.join("HEAD"), head.as_bytes())?;
-        write(&view.join("config"), self.view_config()?.as_bytes())?;
+        write(&view.join("HEAD"), points_to.as_bytes())?;
+        write(&view.join("config"), self.view_config(format).as_bytes())?;
         copy_index(&self.index(), &view.join("index"))?;
         self.point_to(&view)
     }
 
-    fn view_config(&self) -> Result<String, WorkspaceError> {
+    fn view_config(&self, format: &str) -> String {
         let git = self.workspace.repository.git();
-        let format = git.line(&["rev-parse", "--show-object-format"])?;
         let mut config = format!(
             "[core]\n\trepositoryformatversion = 1\n\tbare = false\n\tlogallrefupdates = true\n[extensions]\n\tobjectformat = {format}\n[gc]\n\tauto = 0\n"
         );
-        for key in COPIED {
-            let answer = git.ask(&["config", "--get", key], b"")?;
-            let value = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
-            let plain = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_alphanumeric());
-            if let (Some(0), true, Some((_, name))) = (answer.code, plain, key.split_once('.')) {
+        for name in COPIED {
+            let value = git.core_setting(name).map(str::trim).unwrap_or_default();
+            if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
                 config.push_str(&format!("[core]\n\t{name} = {value}\n"));
             }
         }
-        Ok(config)
+        config
     }
 
     fn point_to(&self, view: &Path) -> Result<(), WorkspaceError> {

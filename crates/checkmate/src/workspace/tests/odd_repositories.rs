@@ -34,7 +34,8 @@ fn what_cannot_be_worked_on_says_what_to_do() {
     scene.commit("Main");
     let merge = Command::new("git").args(["merge", "other"]).current_dir(scene.root()).output().unwrap();
     assert!(!merge.status.success());
-    check(&refusal(&scene, &scene.root()), &["unmerged changes: a", "git add"]);
+    let unmerged = scene.discover().unwrap().refuse_unmerged().unwrap_err().to_string();
+    check(&unmerged, &["unmerged changes: a", "git add"]);
 
     let scene = Scene::with(&[("a", "1\n")]);
     scene.git(&["config", "core.worktree", scene.home().to_str().unwrap()]);
@@ -50,12 +51,12 @@ fn detached_nested_linked_and_submodule_work_trees_are_worked_on() {
     let scene = Scene::with(&[("sub/a", "1\n")]);
     let repository = Repository::discover_in(&scene.root().join("sub"), &scene.environment()).unwrap();
     assert_eq!(repository.root(), scene.root().canonicalize().unwrap());
-    assert_eq!(repository.branch().unwrap().as_deref(), Some("main"));
+    assert_eq!(repository.at_head().unwrap().branch.as_deref(), Some("main"));
     assert!(repository.state_key().starts_with("repo-"), "{}", repository.state_key());
 
     scene.git(&["worktree", "add", "-q", "nested", "-b", "side"]);
     let nested = scene.workspace_of(&scene.root().join("nested"));
-    assert_eq!(nested.repository().branch().unwrap().as_deref(), Some("side"));
+    assert_eq!(nested.repository().at_head().unwrap().branch.as_deref(), Some("side"));
     scene.write("nested/sub/b", "2\n");
     let prepared = nested.prepare(&[]).unwrap();
     assert_eq!(prepared.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["sub/a", "sub/b"]);
@@ -71,7 +72,7 @@ fn detached_nested_linked_and_submodule_work_trees_are_worked_on() {
     );
 
     scene.git(&["checkout", "-q", "--detach"]);
-    assert_eq!(scene.discover().unwrap().branch().unwrap(), None);
+    assert_eq!(scene.discover().unwrap().at_head().unwrap().branch, None);
     assert_eq!(scene.workspace().prepare(&[]).unwrap().branch, None);
 }
 
