@@ -79,7 +79,7 @@ impl Session {
         script: Option<&str>,
     ) -> Result<Self, CommandError> {
         let agents = agents(&shell, script)?;
-        find_support(&mut shell);
+        find_support(&mut shell)?;
         clean(&mut spec, &redactor(&agents));
         let id = state::new_run_id();
         let folder = project.runs.run(&id);
@@ -101,7 +101,8 @@ impl Session {
         let folder = project.runs.run(&id);
         let (mut journal, contents) = Journal::open(&folder)?;
         let mut shell = contents.header.shell.clone();
-        find_support(&mut shell);
+        process::confine::forget_support(&state::folder()?);
+        find_support(&mut shell)?;
         let script = match shell.scripted {
             true => {
                 let path = folder.join(SCRIPT);
@@ -155,10 +156,11 @@ impl Session {
 }
 
 /// Notes what this machine can do to confine commands; a run may go on at another than where it began.
-fn find_support(shell: &mut Shell) {
+fn find_support(shell: &mut Shell) -> Result<(), CommandError> {
     if let Some(sandbox) = &mut shell.sandbox {
-        sandbox.support = process::confine::support();
+        sandbox.support = process::confine::known_support(&state::folder()?);
     }
+    Ok(())
 }
 
 /// Knows the secrets of the agents and of the environment.

@@ -23,6 +23,8 @@ mod filter;
 #[cfg(target_os = "linux")]
 mod jail;
 #[cfg(target_os = "linux")]
+mod known;
+#[cfg(target_os = "linux")]
 mod loopback;
 mod places;
 #[cfg(any(target_os = "macos", test))]
@@ -39,6 +41,8 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(target_os = "linux")]
 pub(crate) use self::jail::support;
+#[cfg(target_os = "linux")]
+pub(crate) use self::known::{forget_support, known_support};
 pub use self::places::Places;
 
 /// The hidden subcommand that confines itself and starts a command.
@@ -89,6 +93,16 @@ pub(crate) fn support() -> Support {
 pub(crate) fn support() -> Support {
     Support::default()
 }
+
+/// Finds out what this machine can do, which takes no time worth keeping.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn known_support(_: &Path) -> Support {
+    support()
+}
+
+/// Nothing is kept here.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn forget_support(_: &Path) {}
 
 /// Does what the helper is for, if this process was started as one.
 #[cfg(target_os = "linux")]
