@@ -491,7 +491,12 @@ impl Cycle {
     }
 
     fn status(&mut self, message: impl Into<String>) {
-        self.notices.push(Notice::Status { message: message.into() });
+        self.notices.push(Notice::Status { message: message.into(), passing: false });
+    }
+
+    /// Says what is going on from now on.
+    fn doing(&mut self, message: impl Into<String>) {
+        self.notices.push(Notice::Status { message: message.into(), passing: true });
     }
 
     fn stop(&mut self, stopped_by: StoppedBy, reason: impl Into<String>) {

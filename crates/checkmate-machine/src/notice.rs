@@ -19,6 +19,9 @@ pub enum Notice {
     Status {
         /// A sentence.
         message: String,
+        /// Whether it only says what is going on now, so that nobody needs it once that is over. Not on the wire.
+        #[serde(skip)]
+        passing: bool,
     },
     /// A patch was placed and is permitted.
     PatchReady {

@@ -20,17 +20,19 @@ use checkmate_machine::run::Run;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use tokio::sync::mpsc;
+use tokio::time::MissedTickBehavior;
 
 use self::baselines::Baselines;
 use self::perform::{Performed, Performer};
 use crate::error::CommandError;
 use crate::forecast::Total;
 use crate::human::Human;
+use crate::interrupt::{self, Heard, Interrupts};
 use crate::journal::{Journal, now};
 use crate::process::Cancel;
 use crate::redact::Redactor;
 use crate::session::Session;
-use crate::ui::{Told, Watcher};
+use crate::ui::{self, PartId, Told, Watcher};
 
 /// How long commands have to end after an interrupt before the program gives up on them.
 const GRACE: Duration = Duration::from_secs(5);
@@ -50,6 +52,12 @@ struct Key {
     task: TaskId,
     effect: u32,
     part: u32,
+}
+
+impl Key {
+    fn named(&self) -> PartId {
+        PartId { task: self.task.clone(), effect: self.effect, part: self.part }
+    }
 }
 
 /// What a part says while it is being performed.
@@ -93,16 +101,26 @@ pub async fn drive(
         journal.append(None, 0, &event)?;
         tell(watcher, run.handle(&event));
     }
+    watcher.settle(&run);
+    let mut interrupts = Interrupts::listen().map_err(|error| {
+        CommandError::local(format!("Ctrl-C cannot be listened for: {error}. Start Checkmate again."))
+    })?;
     let mut flight = Flight { in_flight: FuturesUnordered::new(), started: BTreeSet::new() };
-    let conducted = {
-        let conducting =
-            conduct(&mut run, &mut journal, &performer, &redactor, watcher, &mut flight, start - driven);
-        conducting.await
-    };
+    let view = View { redactor: &redactor, watcher, interrupts: &mut interrupts };
+    let conducted = conduct(&mut run, &mut journal, &performer, view, &mut flight, start - driven).await;
+    watcher.hide();
     if !matches!(conducted, Ok(Conducted::Through)) {
         // Commands are ended in order. What they answer now is not taken; it will be asked for again.
         cancel.cancel();
-        tokio::time::timeout(GRACE, flight.until_idle(&performer)).await.ok();
+        let idle = tokio::time::timeout(GRACE, flight.until_idle(&performer));
+        tokio::pin!(idle);
+        tokio::select! {
+            _ = &mut idle => {}
+            () = interrupts.stop() => {
+                cancel.at_once();
+                idle.await.ok();
+            }
+        }
     }
     performer.tidy();
     if conducted? == Conducted::Interrupted {
@@ -157,6 +175,13 @@ impl Speech {
     }
 }
 
+/// What a person sees and says meanwhile.
+struct View<'a> {
+    redactor: &'a Redactor,
+    watcher: &'a mut Watcher,
+    interrupts: &'a mut Interrupts,
+}
+
 /// What is being performed.
 struct Flight<F> {
     in_flight: FuturesUnordered<F>,
@@ -184,15 +209,15 @@ async fn conduct<'a>(
     run: &mut Run,
     journal: &mut Journal,
     performer: &'a Performer,
-    redactor: &Redactor,
-    watcher: &mut Watcher,
+    view: View<'_>,
     flight: &mut Flight<Performing<'a>>,
     since: Instant,
 ) -> Result<Conducted, CommandError> {
+    let View { redactor, watcher, interrupts } = view;
     let (chunks, mut streamed) = mpsc::unbounded_channel();
     let mut speech = Speech::default();
-    let interrupt = interrupt();
-    tokio::pin!(interrupt);
+    let mut frames = tokio::time::interval(ui::FRAME);
+    frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
         for pending in run.pending() {
             let key = Key { task: pending.task.clone(), effect: pending.effect, part: pending.part };
@@ -205,8 +230,11 @@ async fn conduct<'a>(
                 call.prompt.user = redactor.text(&call.prompt.user);
                 journal.asked(&key.task, key.effect, key.part, call)?;
             }
+            watcher.begin(key.named(), &action);
             if matches!(action, Action::Ask(Question::Land)) {
                 watcher.propose(run, &key.task);
+                let candidate = run.cycle(&key.task).and_then(|cycle| cycle.candidate());
+                performer.propose(candidate.map_or("", |candidate| &candidate.diff));
             }
             let chunks = chunks.clone();
             flight.in_flight.push(Box::pin(async move {
@@ -216,13 +244,26 @@ async fn conduct<'a>(
         }
         let finished = tokio::select! {
             biased;
-            () = &mut interrupt => return Ok(Conducted::Interrupted),
+            heard = interrupts.next() => {
+                watcher.hide();
+                if heard == Heard::Stop {
+                    watcher.stopping();
+                    return Ok(Conducted::Interrupted);
+                }
+                interrupt::pause();
+                continue;
+            }
             () = time_over(run, since) => {
                 let Some(task) = run.tasks().first().cloned() else { return Ok(Conducted::Through) };
                 let event = Event::Command { task, command: Command::TimeOver };
                 journal.append(None, 0, &event)?;
                 tell(watcher, run.handle(&event));
+                watcher.settle(run);
                 return Ok(Conducted::TimeOver);
+            }
+            _ = frames.tick(), if watcher.is_live() => {
+                watcher.tick();
+                continue;
             }
             Some(chunk) = streamed.recv() => {
                 speech.show(watcher, redactor, chunk);
@@ -236,6 +277,7 @@ async fn conduct<'a>(
         }
         let Some((key, performed)) = finished else { return Ok(Conducted::Through) };
         flight.started.remove(&key);
+        watcher.end(&key.named());
         let Performed::Answer { answer, requests } = performed else { return Ok(Conducted::Interrupted) };
         // Nobody waits any more for what was cancelled meanwhile.
         let Some(action) = run.awaited(&key.task, key.effect, key.part).cloned() else { continue };
@@ -245,7 +287,9 @@ async fn conduct<'a>(
         }
         let event = Event::Answered { task, effect, part, answer: redactor.answer(*answer) };
         journal.append(Some(&action), requests, &event)?;
+        watcher.follow(&action, &event);
         tell(watcher, run.handle(&event));
+        watcher.settle(run);
     }
 }
 
@@ -264,28 +308,5 @@ async fn time_over(run: &Run, since: Instant) {
     match limit {
         Some(limit) => tokio::time::sleep(limit.saturating_sub(since.elapsed())).await,
         None => std::future::pending().await,
-    }
-}
-
-/// Waits for Ctrl-C or a request to end.
-async fn interrupt() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-
-        let (Ok(mut terminate), Ok(mut hangup)) =
-            (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
-        else {
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            result = tokio::signal::ctrl_c() => if result.is_err() { std::future::pending::<()>().await },
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    }
-    #[cfg(not(unix))]
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
     }
 }

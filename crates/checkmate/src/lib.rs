@@ -13,6 +13,7 @@ pub mod session;
 pub mod agents;
 pub mod human;
 pub mod inspect;
+pub mod interrupt;
 pub mod process;
 pub mod report;
 pub mod workspace;

@@ -86,17 +86,34 @@ impl Limits {
 
 /// Ends commands early. Clones share one state, so that a signal handler can hold one.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(Arc<Asked>);
+
+#[derive(Debug, Default)]
+struct Asked {
+    cancel: AtomicBool,
+    at_once: AtomicBool,
+}
 
 impl Cancel {
     /// Ends every command that runs with this, and starts no other.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.cancel.store(true, Ordering::Relaxed);
+    }
+
+    /// The same, but does not give them time to end by themselves.
+    pub fn at_once(&self) {
+        self.0.at_once.store(true, Ordering::Relaxed);
+        self.cancel();
     }
 
     /// Returns whether [`Cancel::cancel`] was called.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether [`Cancel::at_once`] was called.
+    pub fn is_urgent(&self) -> bool {
+        self.0.at_once.load(Ordering::Relaxed)
     }
 }
 
@@ -274,7 +291,10 @@ impl Running {
                 break End::TimedOut;
             }
         };
-        self.group.end(GRACE, || self.streams.pump(TICK));
+        self.group.end(GRACE, || {
+            self.streams.pump(TICK);
+            !cancel.is_urgent()
+        });
         let drained = Instant::now();
         while self.streams.are_open() && drained.elapsed() < DRAIN {
             self.streams.pump(TICK);

@@ -2,23 +2,34 @@
 
 mod card;
 mod gates;
+mod gist;
 mod lines;
+mod live;
+mod receipts;
+mod screen;
 mod summary;
 mod wrap;
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
 
+use checkmate_machine::effect::Action;
+use checkmate_machine::event::Event;
 use checkmate_machine::ids::{Role, RunId, TaskId};
 use checkmate_machine::notice::Notice;
 use checkmate_machine::run::Run;
+use checkmate_machine::verdict::Verdict;
 use serde::Serialize;
 
-use crate::journal::now;
+use self::live::Live;
+use self::screen::Screen;
+use crate::journal::{Record, now};
 
-pub use self::card::card;
-pub use self::lines::{Lines, about, printable, printable_lines};
+pub use self::card::{card, diff};
+pub use self::lines::{Lines, printable, printable_lines};
+pub use self::live::PartId;
 pub use self::summary::{Summary, summary};
-pub use self::wrap::{width, width_of_stderr};
+pub use self::wrap::{columns, width, width_of_stderr};
 
 /// A notice with where and when.
 #[derive(Debug, Clone)]
@@ -51,40 +62,200 @@ struct StreamChunk<'a> {
     chunk: &'a str,
 }
 
-/// Shows a run: lines for people on standard error, and events for programs on standard output where asked for.
+/// The settled lines of a run that is told again from its journal: those that the run gave, without what only passed.
+#[derive(Debug, Default)]
+pub struct Story {
+    lines: Lines,
+    width: Option<usize>,
+    text: String,
+}
+
+impl Story {
+    /// Begins a story for a terminal of this width, or for a file.
+    pub fn new(width: Option<usize>) -> Self {
+        Self { width, ..Self::default() }
+    }
+
+    /// Adds what one record led to.
+    pub fn add(&mut self, record: &Record, notices: &[(TaskId, Notice)]) {
+        self.lines.follow(&record.digest, &record.event);
+        for (_, notice) in notices {
+            self.text.push_str(&self.lines.take(notice, self.width));
+        }
+        self.text.push_str(&self.lines.settle(self.width));
+    }
+
+    /// Ends the story and returns its lines.
+    pub fn text(mut self) -> String {
+        self.text.push_str(&self.lines.finish(self.width));
+        self.text
+    }
+}
+
+/// How often what is going on is drawn anew, at most.
+pub const FRAME: Duration = Duration::from_millis(100);
+
+/// Shows a run: lines for people on standard error, at a terminal with what is going on below them, and events for
+/// programs on standard output where asked for.
 #[derive(Debug)]
 pub struct Watcher {
     run: RunId,
     lines: Lines,
+    /// Lines that are not written yet.
+    settled: String,
+    view: Option<View>,
     events: bool,
     seq: u64,
+    /// The verdict whose card was shown to the person who was asked.
+    proposed: Option<Verdict>,
     finished: Option<Run>,
 }
 
+/// What a terminal shows below the lines.
+#[derive(Debug)]
+struct View {
+    screen: Screen,
+    live: Live,
+    since: Instant,
+    drawn: Option<Instant>,
+}
+
 impl Watcher {
-    /// Makes a watcher; `events` adds one JSON event a line on standard output.
-    pub fn new(run: RunId, events: bool) -> Self {
-        Self { run, lines: Lines::default(), events, seq: 0, finished: None }
+    /// Makes a watcher; `project` is what the user calls the repository, and `events` adds one JSON event a line on
+    /// standard output.
+    pub fn new(run: RunId, project: &str, events: bool) -> Self {
+        // Events between the lines of a terminal would tear the block.
+        let torn = events && std::io::stdout().is_terminal();
+        let view = if torn { None } else { Screen::new() };
+        let view =
+            view.map(|screen| View { screen, live: Live::new(project), since: Instant::now(), drawn: None });
+        let lines = if view.is_some() { Lines::default() } else { Lines::with_passing() };
+        Self { run, lines, settled: String::new(), view, events, seq: 0, proposed: None, finished: None }
     }
 
-    /// Shows a notice.
+    /// Tells whether time alone changes what is shown.
+    pub fn is_live(&self) -> bool {
+        self.view.is_some()
+    }
+
+    /// Notes that a part begins. While a person is asked, nothing but the question is shown.
+    pub fn begin(&mut self, id: PartId, action: &Action) {
+        let Some(view) = &mut self.view else { return };
+        view.live.begin(id, action, view.since.elapsed());
+        if view.live.asks() {
+            view.screen.clear();
+        }
+    }
+
+    /// Notes that a part is over.
+    pub fn end(&mut self, id: &PartId) {
+        if let Some(view) = &mut self.view {
+            view.live.end(id);
+        }
+    }
+
+    /// Takes an answer before the notices that it leads to.
+    pub fn follow(&mut self, action: &Action, event: &Event) {
+        self.lines.follow(&action.digest(), event);
+    }
+
+    /// Takes a notice; its lines are written with [`Watcher::settle`].
     pub fn tell(&mut self, told: &Told) {
-        self.lines.show(&told.notice);
+        self.settled.push_str(&self.lines.take(&told.notice, self.width()));
         self.event(&told.task, &told.at, &told.notice);
+    }
+
+    /// Writes what was told, and takes over where the run stands.
+    pub fn settle(&mut self, run: &Run) {
+        self.settled.push_str(&self.lines.settle(self.width()));
+        if let Some(cycle) = run.tasks().first().and_then(|task| run.cycle(task)) {
+            self.lines.go_on(cycle.turn(), cycle.spec().policy.max_iterations);
+        }
+        if let Some(view) = &mut self.view {
+            view.live.know(run);
+        }
+        self.draw();
+    }
+
+    /// Draws what time has changed.
+    pub fn tick(&mut self) {
+        self.draw();
+    }
+
+    /// Takes away what is redrawn; the next frame brings it back.
+    pub fn hide(&mut self) {
+        if let Some(view) = &mut self.view {
+            view.screen.clear();
+        }
+    }
+
+    /// Says that an interrupt was heard.
+    pub fn stopping(&mut self) {
+        self.finish_lines();
+        if std::io::stderr().is_terminal() {
+            anstream::eprintln!("  Stopping… press Ctrl-C again to stop now.");
+        }
     }
 
     /// Shows a piece of an agent's reply. People get the whole reply once it is there.
     pub fn chunk(&mut self, task: &TaskId, role: Role, text: &str) {
         self.event(task, &now(), &StreamChunk { kind: "stream_chunk", role, chunk: text });
+        if let Some(view) = &mut self.view {
+            view.live.hear(task, role, text);
+            if view.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME) {
+                self.draw();
+            }
+        }
     }
 
-    /// Shows an approved change and its verdict to the person who is asked whether it may land.
-    pub fn propose(&self, run: &Run, task: &TaskId) {
-        anstream::eprint!("{}", card::proposal(run, task, width_of_stderr()));
+    /// Shows the verdict on a change to the person who is asked whether it may land.
+    pub fn propose(&mut self, run: &Run, task: &TaskId) {
+        self.hide();
+        self.proposed = run.cycle(task).and_then(|cycle| cycle.verdict()).cloned();
+        anstream::eprint!("{}", card::proposal(&self.run, run, task, width_of_stderr()));
+    }
+
+    /// Shows the verdict card of a run that is over. What was shown already when its landing was asked about is not
+    /// shown again.
+    pub fn conclude(&self, run: &Run, task: &TaskId) {
+        let shown = self.proposed.is_some()
+            && run.cycle(task).and_then(|cycle| cycle.verdict()) == self.proposed.as_ref();
+        let show = if shown { card::closing } else { card };
+        anstream::eprint!("{}", show(&self.run, run, task, width_of_stderr()));
+    }
+
+    fn finish_lines(&mut self) {
+        self.settled.push_str(&self.lines.finish(self.width()));
+        self.draw();
+        self.hide();
+    }
+
+    fn width(&self) -> Option<usize> {
+        match &self.view {
+            Some(view) => Some(view.screen.size().0),
+            None => width_of_stderr(),
+        }
+    }
+
+    fn draw(&mut self) {
+        let settled = std::mem::take(&mut self.settled);
+        let Some(view) = &mut self.view else {
+            anstream::eprint!("{settled}");
+            return;
+        };
+        let (width, height) = view.screen.size();
+        let block = if view.live.asks() {
+            Vec::new()
+        } else {
+            view.live.frame(self.lines.begins(), (width, height), view.since.elapsed())
+        };
+        view.screen.draw(&settled, block);
+        view.drawn = Some(Instant::now());
     }
 
     /// Keeps the final state for the summary.
     pub fn finish(&mut self, run: Run) {
+        self.finish_lines();
         self.finished = Some(run);
     }
 

@@ -6,6 +6,8 @@
 mod environment;
 #[cfg(test)]
 mod script;
+#[cfg(test)]
+mod terminal;
 
 #[cfg(test)]
 mod test_agents_reading;

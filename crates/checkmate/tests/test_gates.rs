@@ -278,7 +278,7 @@ fn a_green_baseline_of_the_same_tree_is_not_run_again() {
     environment.cycle_with(&script, &["--land", "ask"]).ended(2);
     assert_eq!((cached(&environment), runs()), (vec![false], 2));
     let output = environment.cycle_with(&script, &["--land", "ask"]);
-    assert_has(output.ended(2), &["from an earlier run", "1 command run by Checkmate"]);
+    assert_has(output.ended(2), &["earlier run", "1 command run by Checkmate"]);
     assert_eq!((cached(&environment), runs()), (vec![true], 3));
     environment.run(&["replay", "latest"]).ended(0);
     // Another environment, another tree, another command.

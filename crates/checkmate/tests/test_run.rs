@@ -30,38 +30,31 @@ fn people_read_every_stage_and_a_verdict_card() {
     assert_snapshot!(environment.cycle(&script).ended(0), @"
     run RUN
       · Working on 4 files, from the commit HASH.
-    turn 1/3
       · The builder is working.
-      ✓ baseline  1 passed  TIME
-      · builder   Write shout → Test it
-          test: shout ends with a mark
-          risk: Nobody may want to shout
-      ✓ patch     src/shout.sh +1 −0   test/shout_test.sh +1 −0
+      ✓ baseline           1 passed  TIME
+      · turn 1/3 builder   Write shout → Test it  TIME
+                           tests: shout ends with a mark
+                           risks: Nobody may want to shout
+      ✓          patch     src/shout.sh +1 −0, test/shout_test.sh +1 −0
       · Running the tests.
-      ✗ tests     1 of 2 tests failed: shout ends with a mark.  TIME
-      · The tests are red: 1 of 2 tests failed: shout ends with a mark.
-    turn 2/3
+      ✗          tests     1 of 2 tests failed: shout ends with a mark.  TIME
       · The builder is working.
-      · builder   Write shout → Test it
-          test: shout ends with a mark
-          risk: Nobody may want to shout
-      ✓ patch     src/shout.sh +1 −0   test/shout_test.sh +1 −0
+      · turn 2/3 builder   Write shout → Test it  TIME
+                           tests: shout ends with a mark
+                           risks: Nobody may want to shout
+      ✓          patch     src/shout.sh +1 −0, test/shout_test.sh +1 −0
       · Running the tests.
-      ✓ tests     2 passed  TIME
-      · The tests are green: 2 passed.
+      ✓          tests     2 passed  TIME
       · Gathering evidence (red_green, old_tests): 2 runs.
-      ✗ on old    1 of 2 tests failed: shout ends with a mark.  TIME
-      ✓ old tests 1 passed  TIME
+      ✓          new tests red on the old code: 1 of 2 tests failed: shout ends with a mark.  TIME
+      ✓          old tests on the new code: 1 passed  TIME
       · Gathering evidence (determinism): 4 runs.
-      ✓ again     2 passed  TIME
-      ✓ again     2 passed  TIME
-      ✓ again     2 passed  TIME
-      ✓ again     2 passed  TIME
+      ✓          repeats   2 passed, 4 times more with other seeds  TIME
       · The reviewer is working.
-      ✓ reviewer  approve: The goal is reached.
-          minor [empty] an empty word shouts too
-            to verify: call shout and look at empty
-          missing test: shout of nothing
+      ✓          reviewer  approve: The goal is reached.  TIME
+                           minor [empty] an empty word shouts too
+                           to verify: call shout and look at empty
+                           missing test: shout of nothing
       · Landing the change.
 
      APPROVED  Add shout

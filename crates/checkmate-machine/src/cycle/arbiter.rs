@@ -146,7 +146,7 @@ impl Cycle {
         if !refusals.is_empty() {
             return self.invalid(dispute, refusals.join(" "), None);
         }
-        self.status("The reviewer checks that the test states its claim.");
+        self.doing("The reviewer checks that the test states its claim.");
         self.ask_to_confirm(dispute, Box::new(candidate));
     }
 
@@ -185,7 +185,7 @@ impl Cycle {
                 limit_s: None,
             },
         ];
-        self.status("Running the arbiter's test.");
+        self.doing("Running the arbiter's test.");
         self.emit(Step::Arbiter(Stage::Running(dispute, candidate)), parts);
     }
 

@@ -127,7 +127,7 @@ impl Cycle {
 
     /// Runs the test command and what the gate let through.
     fn check(&mut self, commands: Vec<CommandLine>) {
-        self.status("Running the tests.");
+        self.doing("Running the tests.");
         self.emit_check(commands);
     }
 

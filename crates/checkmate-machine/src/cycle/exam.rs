@@ -177,7 +177,7 @@ impl Cycle {
             .collect();
         gates.dedup();
         let runs = if wants.len() == 1 { "1 run".to_owned() } else { format!("{} runs", wants.len()) };
-        self.status(format!("Gathering evidence ({}): {runs}.", gates.join(", ")));
+        self.doing(format!("Gathering evidence ({}): {runs}.", gates.join(", ")));
     }
 
     fn on_exam_complete(&mut self, after: After) {

@@ -41,7 +41,7 @@ impl Cycle {
     /// Brings the candidate to the user.
     pub(super) fn land(&mut self, how: Landing) {
         self.landing = Some(how);
-        self.status("Landing the change.");
+        self.doing("Landing the change.");
         self.emit(Step::Landing, vec![Action::Land { tree: self.present_tree(), base: self.base(), how }]);
     }
 

@@ -17,7 +17,7 @@ impl Cycle {
     /// Says who is working, unless the budget had no room for it.
     pub(super) fn working(&mut self, role: Role) {
         if self.outcome.is_none() {
-            self.status(format!("The {role} is working."));
+            self.doing(format!("The {role} is working."));
         }
     }
 

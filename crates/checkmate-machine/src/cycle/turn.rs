@@ -32,7 +32,7 @@ impl Cycle {
         let commit: String = prepared.head.as_str().chars().take(10).collect();
         self.status(format!("Working on {} files, from the commit {commit}.", prepared.files.len()));
         for note in &prepared.notes {
-            self.notices.push(Notice::Status { message: note.clone() });
+            self.notices.push(Notice::Status { message: note.clone(), passing: false });
         }
         self.prepared = Some(prepared);
         self.baseline = None;
@@ -53,7 +53,7 @@ impl Cycle {
         let mut parts = Vec::new();
         let summary = self.needs_summary();
         if summary {
-            self.status("Summarising the earlier turns.");
+            self.doing("Summarising the earlier turns.");
             parts.push(self.call(Role::Builder, Purpose::Summarise));
         }
         let paths = self.paths_to_show();

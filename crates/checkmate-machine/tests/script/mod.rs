@@ -557,7 +557,7 @@ fn told(notice: &Notice) -> Option<String> {
                 .collect();
             Some(format!("verdict: {:?}{}", verdict.decision, gates.concat()))
         }
-        Notice::Status { message } => {
+        Notice::Status { message, .. } => {
             let starts = [
                 "Oscillation",
                 "The tests are red",

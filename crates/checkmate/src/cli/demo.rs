@@ -1,5 +1,6 @@
 //! `checkmate demo`: the main job on bundled workspaces, without keys and without a network.
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -14,6 +15,9 @@ use crate::journal::Shell;
 use crate::session::{Project, Session};
 use crate::state::RunsFolder;
 use crate::workspace::Repository;
+
+/// How long a scripted agent takes for a reply at a terminal, in milliseconds.
+const PACE_MS: u64 = 900;
 
 /// See the main job on bundled workspaces: scripted agents, but real git, patches and tests
 #[derive(Debug, clap::Args)]
@@ -135,8 +139,21 @@ fn play(example: &Example, folder: &Path) -> Result<u8, CommandError> {
         sandbox: config.sandbox.clone(),
         ..Shell::default()
     };
-    let session = Session::create(&project, spec, shell, Some(example.script))?;
+    let session = Session::create(&project, spec, shell, Some(&paced(example.script)?))?;
     driving::drive(session, Human::absent(), Vec::new(), &Output { json: None, events: false })
+}
+
+/// Gives the agents of a script the time to be watched, where somebody watches.
+fn paced(script: &str) -> Result<String, CommandError> {
+    let mut script: serde_json::Value =
+        serde_json::from_str(script).map_err(|error| CommandError::local(error.to_string()))?;
+    if std::io::stderr().is_terminal() {
+        let entries = script.get_mut("replay").and_then(serde_json::Value::as_array_mut);
+        for entry in entries.into_iter().flatten().filter_map(serde_json::Value::as_object_mut) {
+            entry.entry("latency_ms").or_insert(PACE_MS.into());
+        }
+    }
+    Ok(script.to_string())
 }
 
 /// Shows what git says about the user's tree now.

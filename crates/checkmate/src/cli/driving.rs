@@ -41,14 +41,16 @@ pub(super) fn drive(
             "The program could not be set up: {error}. Close other programs and try again."
         ))
     })?;
-    let mut watcher = Watcher::new(id.clone(), output.events);
+    let root = session.workspace.repository().root();
+    let project = root.file_name().unwrap_or(root.as_os_str()).to_string_lossy().into_owned();
+    let mut watcher = Watcher::new(id.clone(), &project, output.events);
     let drove = runtime.block_on(driver::drive(session, human, commands, &mut watcher));
     // A question at the terminal may still wait for a line; the program does not.
     runtime.shutdown_background();
     match reported(output, Some(&id), drove)? {
         Drove::Over(outcome) => {
             if let Some(run) = watcher.finished() {
-                anstream::eprint!("{}", ui::card(&id, run, &TaskId::new(TASK), ui::width_of_stderr()));
+                watcher.conclude(run, &TaskId::new(TASK));
                 write_summary(output.json.as_deref(), &id, run)?;
             }
             Ok(exit_code(&outcome))

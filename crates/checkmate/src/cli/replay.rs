@@ -21,15 +21,12 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     let id = project.runs.find(&args.run)?;
     let contents = journal::read(&project.runs.run(&id))?;
     let mut records = 0;
-    let run = contents.replay(|_, notices| {
+    let mut story = ui::Story::new(ui::width(&std::io::stdout()));
+    let run = contents.replay(|record, notices| {
         records += 1;
-        for (_, notice) in notices {
-            let text = ui::about(&notice);
-            if !text.is_empty() {
-                print(&format!("{text}\n"));
-            }
-        }
+        story.add(record, &notices);
     })?;
+    print(&story.text());
     let task = TaskId::new(TASK);
     print(&ui::card(&id, &run, &task, ui::width(&std::io::stdout())));
     match (contents.ended(), run.outcome(&task)) {

@@ -138,7 +138,7 @@ fn configuration(
     if given.is_none() && human.is_present() && !path.exists() {
         let question =
             format!("Config file not found: {}. Write a good one for this repository now?", path.display());
-        if let Some((true, _)) = human::yes_or_no(&question) {
+        if human::yes_or_no(&question)?.0 {
             init::write(root, &path)?;
         }
     }

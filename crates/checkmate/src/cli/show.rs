@@ -42,16 +42,8 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
         return Ok(exit_code::DONE);
     }
     let task = TaskId::new(TASK);
-    let mut story = String::new();
-    let replayed = contents.replay(|_, notices| {
-        for (_, notice) in notices {
-            let text = ui::about(&notice);
-            if !text.is_empty() {
-                story.push_str(&text);
-                story.push('\n');
-            }
-        }
-    });
+    let mut story = ui::Story::new(ui::width(&std::io::stdout()));
+    let replayed = contents.replay(|record, notices| story.add(record, &notices));
     if args.patch {
         let diff = match replayed {
             Ok(run) => run.cycle(&task).and_then(|cycle| cycle.candidate()).map(|one| one.diff.clone()),
@@ -94,7 +86,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
             serde_json::to_string_pretty(&summary).map_err(|error| CommandError::local(error.to_string()))?;
         print(&format!("{text}\n"));
     } else {
-        print(&story);
+        print(&story.text());
         print(&ui::card(&id, &run, &task, ui::width(&std::io::stdout())));
     }
     Ok(exit_code::DONE)

@@ -1,7 +1,7 @@
 //! Performs one part: the only place where the machine's wishes become deeds.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use checkmate_machine::command::CommandLine;
@@ -52,6 +52,8 @@ pub(super) struct Performer {
     confinement: Option<Arc<Confinement>>,
     /// One question at a time: there is one person.
     person: Mutex<()>,
+    /// The change that the person is asked about.
+    proposal: std::sync::Mutex<String>,
 }
 
 /// A command with everything that it is to see.
@@ -118,7 +120,13 @@ impl Performer {
             cancel,
             sites: Sites::new(at_once),
             person: Mutex::new(()),
+            proposal: std::sync::Mutex::default(),
         }
+    }
+
+    /// Keeps the change that the person is about to be asked about.
+    pub(super) fn propose(&self, diff: &str) {
+        *self.proposal.lock().unwrap_or_else(PoisonError::into_inner) = diff.to_owned();
     }
 
     /// Removes what was needed only while commands ran.
@@ -166,7 +174,8 @@ impl Performer {
             }
             Action::Ask(question) => {
                 let _one_at_a_time = self.person.lock().await;
-                match self.human.ask(question).await {
+                let diff = self.proposal.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                match self.human.ask(question, diff).await {
                     Some((yes, text)) => Answer::Said { yes, text }.into(),
                     None => Performed::Cancelled,
                 }

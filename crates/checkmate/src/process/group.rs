@@ -54,8 +54,8 @@ impl Group {
         }
     }
 
-    /// Ends everything of the command; `meanwhile` is called while waiting.
-    pub(super) fn end(&self, grace: Duration, meanwhile: impl FnMut()) {
+    /// Ends everything of the command; `meanwhile` is called while waiting, and tells whether there is time to wait.
+    pub(super) fn end(&self, grace: Duration, meanwhile: impl FnMut() -> bool) {
         end(Some(self.leader), &self.marker, grace, meanwhile);
     }
 
@@ -70,7 +70,10 @@ impl Group {
 /// To be called before a run is resumed, while no command of the run is running.
 pub fn kill_leftovers(scratch: &Path) {
     let Ok(scratch) = scratch.canonicalize() else { return };
-    let wait = || std::thread::sleep(Duration::from_millis(10));
+    let wait = || {
+        std::thread::sleep(Duration::from_millis(10));
+        true
+    };
     for record in entries(&scratch.join(RECORDS)) {
         let leader = record.file_name().and_then(OsStr::to_str).and_then(|pid| pid.parse().ok());
         let leader = leader.and_then(Pid::from_raw).filter(|pid| is_left(*pid, &record));
@@ -132,7 +135,7 @@ fn is_left(leader: Pid, record: &Path) -> bool {
 }
 
 /// Asks everything to end, and after `grace` makes it end.
-fn end(leader: Option<Pid>, marker: &[u8], grace: Duration, mut meanwhile: impl FnMut()) {
+fn end(leader: Option<Pid>, marker: &[u8], grace: Duration, mut meanwhile: impl FnMut() -> bool) {
     for (signal, patience) in [(Signal::TERM, grace), (Signal::KILL, VANISHING)] {
         let since = Instant::now();
         let mut signalled = false;
@@ -150,7 +153,9 @@ fn end(leader: Option<Pid>, marker: &[u8], grace: Duration, mut meanwhile: impl 
             if since.elapsed() >= patience {
                 break;
             }
-            meanwhile();
+            if !meanwhile() && signal == Signal::TERM {
+                break;
+            }
         }
     }
 }

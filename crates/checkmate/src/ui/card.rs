@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
+use checkmate_machine::cycle::Cycle;
 use checkmate_machine::ids::{RunId, TaskId};
 use checkmate_machine::outcome::{Outcome, StoppedBy};
 use checkmate_machine::run::Run;
@@ -17,23 +18,45 @@ use super::wrap::wrapped;
 /// Returns the card of a run that is over, its lines wrapped to a width where there is one.
 pub fn card(id: &RunId, run: &Run, task: &TaskId, width: Option<usize>) -> String {
     let Some(cycle) = run.cycle(task) else { return String::new() };
-    let goal = printable(cycle.spec().task.goal.lines().next().unwrap_or_default());
     let outcome = run.outcome(task);
-    let (title, colour) = match &outcome {
-        Some(Outcome::Approved { .. }) => ("APPROVED", AnsiColor::Green),
-        Some(Outcome::NotApproved { stopped_by: StoppedBy::NotLanded, .. }) => {
-            ("APPROVED, NOT LANDED", AnsiColor::Yellow)
-        }
-        Some(Outcome::NotApproved { .. }) => ("NOT APPROVED", AnsiColor::Yellow),
-        Some(Outcome::Error { .. }) => ("ERROR", AnsiColor::Red),
-        None => ("UNFINISHED", AnsiColor::Yellow),
-    };
+    let because = because(outcome.as_ref(), cycle.verdict());
+    let mut text = body(id, cycle, title(outcome.as_ref()), &because, width);
+    text.push_str(&end(id, outcome.as_ref(), width));
+    text
+}
+
+/// Returns the card of an approved change, for the person who decides whether it lands.
+pub(super) fn proposal(id: &RunId, run: &Run, task: &TaskId, width: Option<usize>) -> String {
+    let Some(cycle) = run.cycle(task) else { return String::new() };
+    let because = format!("Approved because {}.", approved(cycle.verdict()));
+    let mut text = body(id, cycle, ("APPROVED", AnsiColor::Green), &because, width);
+    text.push('\n');
+    text
+}
+
+/// Returns what came of an approved change whose card was shown when its landing was asked about.
+pub(super) fn closing(id: &RunId, run: &Run, task: &TaskId, width: Option<usize>) -> String {
+    let outcome = run.outcome(task);
+    let (title, colour) = title(outcome.as_ref());
+    let style = Style::new().bold().fg_color(Some(colour.into()));
+    format!("\n {style}{title}{style:#}\n{}", end(id, outcome.as_ref(), width))
+}
+
+/// Returns the card without what came of the change.
+fn body(
+    id: &RunId,
+    cycle: &Cycle,
+    (title, colour): (&str, AnsiColor),
+    because: &str,
+    width: Option<usize>,
+) -> String {
+    let goal = printable(cycle.spec().task.goal.lines().next().unwrap_or_default());
     let style = Style::new().bold().fg_color(Some(colour.into()));
     let mut text = wrapped(&format!("\n {style}{title}{style:#}  "), title.len() + 3, &goal, width);
-    text.push_str(&wrapped("   ", 3, &because(outcome.as_ref(), cycle.verdict()), width));
+    text.push_str(&wrapped("   ", 3, because, width));
     let turns = cycle.turn();
     let turns = format!("{turns} {}", if turns == 1 { "turn" } else { "turns" });
-    let _ = writeln!(text, "   {turns}{} · run {id}", cost(cycle.spent()));
+    text.push_str(&wrapped("   ", 3, &format!("{turns}{} · run {id}", cost(cycle.spent())), width));
     text.push_str(&gates::block(cycle, width));
     let paid = || cycle.receipts().iter().filter(|(_, receipt)| !receipt.cached);
     let spent: u64 = paid().map(|(_, receipt)| receipt.duration_ms).sum();
@@ -45,31 +68,43 @@ pub fn card(id: &RunId, run: &Run, task: &TaskId, width: Option<usize>) -> Strin
     for change in cycle.candidate().into_iter().flat_map(|candidate| &candidate.changes) {
         let _ = writeln!(text, "   {} +{} −{}", printable(&change.path), change.added, change.removed);
     }
-    text.push_str(&end(id, outcome.as_ref(), width));
     text
+}
+
+fn title(outcome: Option<&Outcome>) -> (&'static str, AnsiColor) {
+    match outcome {
+        Some(Outcome::Approved { .. }) => ("APPROVED", AnsiColor::Green),
+        Some(Outcome::NotApproved { stopped_by: StoppedBy::NotLanded, .. }) => {
+            ("APPROVED, NOT LANDED", AnsiColor::Yellow)
+        }
+        Some(Outcome::NotApproved { .. }) => ("NOT APPROVED", AnsiColor::Yellow),
+        Some(Outcome::Error { .. }) => ("ERROR", AnsiColor::Red),
+        None => ("UNFINISHED", AnsiColor::Yellow),
+    }
+}
+
+/// Returns the names of a verdict's gates in backticks, as far as they are wanted.
+fn named(verdict: Option<&Verdict>, wanted: fn(&Gate) -> bool) -> Vec<String> {
+    let gates = verdict.map_or(&[][..], |verdict| &verdict.gates);
+    gates.iter().filter(|gate| wanted(gate)).map(|gate| format!("`{}`", gate.gate.name())).collect()
+}
+
+fn approved(verdict: Option<&Verdict>) -> String {
+    let answered = match named(verdict, |gate| gate.state == State::Answered).as_slice() {
+        [] => String::new(),
+        names => format!("; what {} objected to is answered and reviewed", listed(names)),
+    };
+    let seen = named(verdict, |gate| gate.state == State::Passed).len();
+    format!("{seen} gates saw what they need{answered}, and none is against it")
 }
 
 /// Says in one sentence why the change is approved, or why not.
 fn because(outcome: Option<&Outcome>, verdict: Option<&Verdict>) -> String {
-    let gates = verdict.map_or(&[][..], |verdict| &verdict.gates);
-    let named = |wanted: fn(&Gate) -> bool| -> Vec<String> {
-        let names = gates.iter().filter(|gate| wanted(gate)).map(|gate| format!("`{}`", gate.gate.name()));
-        names.collect()
-    };
-    let against = named(|gate| !gate.passed && gate.state != State::Pending);
-    let answered = named(|gate| gate.state == State::Answered);
-    let seen = named(|gate| gate.state == State::Passed).len();
-    let approved = || {
-        let answered = match answered.as_slice() {
-            [] => String::new(),
-            names => format!("; what {} objected to is answered and reviewed", listed(names)),
-        };
-        format!("{seen} gates saw what they need{answered}, and none is against it")
-    };
+    let against = named(verdict, |gate| !gate.passed && gate.state != State::Pending);
     match outcome {
-        Some(Outcome::Approved { .. }) => format!("Approved because {}.", approved()),
+        Some(Outcome::Approved { .. }) => format!("Approved because {}.", approved(verdict)),
         Some(Outcome::NotApproved { stopped_by: StoppedBy::NotLanded, .. }) => {
-            format!("Approved because {}; it is not in your tree.", approved())
+            format!("Approved because {}; it is not in your tree.", approved(verdict))
         }
         Some(Outcome::NotApproved { .. }) if !against.is_empty() => {
             let lets = if against.len() == 1 { "does" } else { "do" };
@@ -102,7 +137,16 @@ fn end(id: &RunId, outcome: Option<&Outcome>, width: Option<usize>) -> String {
         }
         Some(Outcome::NotApproved { stopped_by, reason }) => {
             let reason = printable(&with_run(reason, id));
-            wrapped("   ", 5, &format!("stopped by {}: {reason}", stopped_by.name()), width)
+            let mut text = wrapped("   ", 5, &format!("stopped by {}: {reason}", stopped_by.name()), width);
+            if matches!(stopped_by, StoppedBy::NeedsHuman | StoppedBy::GoalConflict | StoppedBy::Oscillation)
+            {
+                let next = format!(
+                    "next: `checkmate show {id} --patch` shows the change as it stands; decide, say it in the goal, and \
+                     start again with `checkmate run \"GOAL\"`"
+                );
+                text.push_str(&wrapped("   ", 5, &next, width));
+            }
+            text
         }
         Some(Outcome::Error { message }) => {
             let message = wrapped("   ", 3, &printable(message), width);
@@ -112,11 +156,9 @@ fn end(id: &RunId, outcome: Option<&Outcome>, width: Option<usize>) -> String {
     }
 }
 
-/// Returns an approved change with its verdict, for the person who decides whether it lands.
-pub(super) fn proposal(run: &Run, task: &TaskId, width: Option<usize>) -> String {
-    let Some(cycle) = run.cycle(task) else { return String::new() };
-    let diff = cycle.candidate().map_or("", |candidate| candidate.diff.as_str());
-    let mut text = String::from("\n");
+/// Returns a diff with its colours, safe to print.
+pub fn diff(diff: &str) -> String {
+    let mut text = String::new();
     for line in diff.lines() {
         let colour = match line.as_bytes().first() {
             Some(b'+') => Some(AnsiColor::Green),
@@ -127,8 +169,6 @@ pub(super) fn proposal(run: &Run, task: &TaskId, width: Option<usize>) -> String
         let style = Style::new().fg_color(colour.map(Into::into));
         let _ = writeln!(text, "{style}{}{style:#}", printable(line));
     }
-    text.push('\n');
-    text.push_str(&gates::block(cycle, width));
     text
 }
 
