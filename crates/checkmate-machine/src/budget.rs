@@ -82,7 +82,7 @@ pub struct Allowance {
 }
 
 /// What was used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spent {
     /// Requests.
     pub calls: u32,
@@ -90,6 +90,12 @@ pub struct Spent {
     pub usage: Usage,
     /// Milliseconds that were waited for replies.
     pub ms: u64,
+}
+
+impl Default for Spent {
+    fn default() -> Self {
+        Self { calls: 0, usage: Usage::NOTHING, ms: 0 }
+    }
 }
 
 impl Spent {
@@ -213,7 +219,7 @@ impl<'a> Reserve<'a> {
             .price
             .map(|price| price.of(&Usage { input_tokens: input, output_tokens: output, ..Usage::default() }));
         let most =
-            Usage { input_tokens: input, cached_tokens: 0, output_tokens: output, cost_micro_usd: cost };
+            Usage { input_tokens: input, output_tokens: output, cost_micro_usd: cost, ..Usage::default() };
         for spent in [&mut self.run, spent] {
             let known = spent.micro_usd().saturating_add(cost.unwrap_or(0));
             spent.add(1, &most, 0);

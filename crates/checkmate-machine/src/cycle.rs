@@ -483,6 +483,9 @@ impl Cycle {
 
     fn account(&mut self, role: Role, called: &Called) {
         self.spent.entry(role).or_default().add(called.requests, &called.usage, called.duration_ms);
+        for note in &called.notes {
+            self.status(note.as_str());
+        }
     }
 
     fn keep(&mut self, kind: CheckKind, receipt: &Receipt) {

@@ -383,7 +383,14 @@ fn call() -> Call {
 }
 
 fn reply(text: &str) -> Called {
-    Called { text: text.into(), model: "m".into(), usage: Usage::default(), requests: 1, duration_ms: 1 }
+    Called {
+        text: text.into(),
+        model: "m".into(),
+        usage: Usage::default(),
+        requests: 1,
+        duration_ms: 1,
+        notes: Vec::new(),
+    }
 }
 
 /// Runs a cycle with these answers, the baseline's first, and returns how it ended.

@@ -144,7 +144,7 @@ fn cost(
     spent: &std::collections::BTreeMap<checkmate_machine::ids::Role, checkmate_machine::budget::Spent>,
 ) -> String {
     let calls: Vec<String> = spent.iter().map(|(role, spent)| format!("{role} {}", spent.calls)).collect();
-    let mut total = checkmate_machine::event::Usage::default();
+    let mut total = checkmate_machine::event::Usage::NOTHING;
     for spent in spent.values() {
         total.add(&spent.usage);
     }
