@@ -27,6 +27,7 @@ use checkmate_machine::effect::Call;
 use checkmate_machine::event::{Called, Failure, FailureKind, Usage};
 use checkmate_machine::ids::Role;
 use checkmate_machine::spec::PatchForm;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::time::Instant;
 
@@ -35,6 +36,7 @@ use self::replay::ScriptedAgents;
 use self::retry::{Attempt, Fault, Policy, persist};
 use self::service::Service;
 
+pub(crate) use self::replay::MODEL as SCRIPTED_MODEL;
 pub use self::replay::{Script, ScriptError};
 pub use checkmate_machine::budget::Price;
 

@@ -86,10 +86,9 @@ impl HttpAgent {
     ) -> Result<Reply, Fault> {
         let tap = Arc::new(Tap::default());
         let wishes = self.wishes.within(call.allowance);
-        let options =
-            request::options(&self.service, &wishes, &self.refused, &call.prompt, Arc::clone(&tap))
-                .with_stream_header_timeout(self.header_limit)
-                .with_stream_read_timeout(self.idle_limit);
+        let options = request::options(&self.service, &wishes, &self.refused, &call.prompt, Arc::clone(&tap))
+            .with_stream_header_timeout(self.header_limit)
+            .with_stream_read_timeout(self.idle_limit);
         let target = request::target(&self.service, &wishes);
         let messages = request::messages(&self.service, &call.prompt);
         let response = match self.client.exec_chat_stream(target, messages, Some(&options)).await {

@@ -19,7 +19,7 @@ const VERSION: u64 = 1;
 /// How many characters are passed on at a time.
 const PIECE: usize = 40;
 /// What the model of a scripted agent is called.
-const MODEL: &str = "replay";
+pub(crate) const MODEL: &str = "replay";
 /// Every role that a script may mention. Entries of roles that a run does not have stay unused.
 const ROLES: [&str; 11] = [
     "builder",
