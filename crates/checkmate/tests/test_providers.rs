@@ -138,7 +138,7 @@ fn the_beginning_of_a_prompt_stays_the_same_from_turn_to_turn() {
         assert!(same >= stable, "turn {}: {same} of {stable} stable bytes", turn + 2);
         let all = pair[1].system.len() + pair[1].user.len();
         let share = 100 * (pair[1].system.len() + same) / all;
-        println!("turn {}: {share} % of {all} bytes are as in the turn before", turn + 2);
+        assert!(share >= 60, "turn {}: only {share} % of {all} bytes are as in the turn before", turn + 2);
         // The marks are on what stays the same, and nothing else has one.
         let blocks = |asked: &Asked| {
             let content = &asked.body["messages"][0]["content"];

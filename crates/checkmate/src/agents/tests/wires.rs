@@ -159,7 +159,7 @@ fn temperature_and_effort_are_sent_only_where_they_are_configured() {
         let body = ask(&wire, plain.clone(), vec![stream(&wire.spoken.whole(TEXT))]).posts.remove(0).body;
         let text = body.to_string();
         for word in ["temperature", "top_p", "reasoning", "thinking", "effort", "chat_template_kwargs"] {
-            // With the colon: the reply's own schema has a field `reasoning`.
+            // The reply's own schema has a field `reasoning`.
             let key =
                 if word == "reasoning" { "\"reasoning\":{\"effort".into() } else { format!("\"{word}") };
             assert!(!text.contains(&key), "{}: {key} in {text}", wire.provider);
