@@ -340,7 +340,7 @@ fn broken_off(service: &Service, error: &(dyn Error + 'static)) -> Fault {
             format!("No request to {url} could be made: {cause}. Check `base_url` in the configuration.");
         return Fault::lasting(FailureKind::Account, message);
     }
-    if causes(error).any(|cause| wraps(cause, &|error| error.is::<rustls::Error>())) {
+    if request.is_connect() && causes(error).any(speaks_no_tls) {
         let message = format!(
             "No secure connection to {url} could be made: {cause}. Check `base_url`; a server that speaks no HTTPS is \
              reached by `http://`."
@@ -367,6 +367,16 @@ fn root<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
 fn is_certificate_error(error: &(dyn Error + 'static)) -> bool {
     wraps(error, &|error| {
         matches!(error.downcast_ref::<rustls::Error>(), Some(rustls::Error::InvalidCertificate(_)))
+    })
+}
+
+/// Whether what answers is no TLS, or one that has nothing in common with ours.
+fn speaks_no_tls(error: &(dyn Error + 'static)) -> bool {
+    wraps(error, &|error| {
+        matches!(
+            error.downcast_ref::<rustls::Error>(),
+            Some(rustls::Error::InvalidMessage(_) | rustls::Error::PeerIncompatible(_))
+        )
     })
 }
 

@@ -51,13 +51,13 @@ impl HttpAgent {
         web: reqwest::Client,
     ) -> Result<Self, genai::Error> {
         let client = genai::Client::builder().with_reqwest(web.clone()).build()?;
-        // A model on this machine may read a long prompt for minutes before the first byte.
-        let header_limit = if service.local { settings.time_limit } else { IDLE_LIMIT };
+        // A model on this machine may read a long prompt for minutes before the first byte, or after the headers.
+        let limit = if service.local { settings.time_limit } else { IDLE_LIMIT };
         Ok(Self {
             wishes: Wishes::new(&service, settings),
             price: settings.price,
-            header_limit,
-            idle_limit: IDLE_LIMIT,
+            header_limit: limit,
+            idle_limit: limit,
             refused: Refused::default(),
             uncounted: AtomicBool::new(false),
             notes: Mutex::default(),

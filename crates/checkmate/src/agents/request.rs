@@ -105,7 +105,8 @@ pub(super) fn target(service: &Service, wishes: &Wishes) -> ServiceTarget {
 /// Puts what stays the same first, so that providers can cache it, and marks it where they want it marked.
 pub(super) fn messages(service: &Service, prompt: &Prompt) -> ChatRequest {
     let mut system = ChatMessage::system(prompt.system.as_str());
-    if service.row.caching != Caching::Marked {
+    // On OpenAI's wire genai has no words for marks; there `marked_messages` takes the place of these.
+    if service.row.caching != Caching::Marked || service.row.wire == Wire::OpenAi {
         return ChatRequest::new(vec![system, ChatMessage::user(prompt.user.as_str())]);
     }
     system = system.with_options(CacheControl::Ephemeral);
@@ -113,11 +114,25 @@ pub(super) fn messages(service: &Service, prompt: &Prompt) -> ChatRequest {
     let user = if stable.is_empty() || fresh.is_empty() {
         ChatMessage::user(prompt.user.as_str())
     } else {
-        let mark = json!({"type": "text", "text": stable, "cache_control": {"type": "ephemeral"}});
-        let marked = ContentPart::Custom(CustomPart { model_iden: None, data: mark });
+        let marked = ContentPart::Custom(CustomPart { model_iden: None, data: marked(stable) });
         ChatMessage::user(MessageContent::from_parts(vec![marked, ContentPart::Text(fresh.to_owned())]))
     };
     ChatRequest::new(vec![system, user])
+}
+
+/// Returns the messages as OpenRouter takes them: it makes each vendor's own marks of these, or leaves them out.
+fn marked_messages(prompt: &Prompt) -> Value {
+    let (stable, fresh) = prompt.user.split_at(prompt::stable_part(&prompt.user));
+    let user = if stable.is_empty() || fresh.is_empty() {
+        json!(prompt.user)
+    } else {
+        json!([marked(stable), {"type": "text", "text": fresh}])
+    };
+    json!([{"role": "system", "content": [marked(&prompt.system)]}, {"role": "user", "content": user}])
+}
+
+fn marked(text: &str) -> Value {
+    json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}})
 }
 
 /// Returns what is asked for beside the text.
@@ -142,6 +157,9 @@ pub(super) fn options(
                 && let Some(limit) = options.max_tokens.take()
             {
                 body["max_completion_tokens"] = limit.into();
+            }
+            if service.row.caching == Caching::Marked {
+                body["messages"] = marked_messages(prompt);
             }
             options.extra_body = Some(body);
         }

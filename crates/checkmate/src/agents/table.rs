@@ -206,7 +206,8 @@ pub(super) const ROWS: [Row; 10] = [
         patch_form: PatchForm::SearchReplace,
         // A model that knows no schema is asked without one, after a refusal.
         strict_schema: true,
-        caching: Caching::Automatic,
+        // Claude is cached up to marks only; OpenRouter makes each vendor's own of them.
+        caching: Caching::Marked,
         reasoning: Reasoning::Object,
         bills: true,
         ..OPENAI_LIKE

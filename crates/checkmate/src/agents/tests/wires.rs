@@ -46,6 +46,11 @@ fn wires() -> [Wire; 9] {
         }
         body
     };
+    let marked = |text: &str| json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}});
+    let routed = json!({"reasoning": {"effort": "low"}, "messages": [
+        {"role": "system", "content": [marked(SYSTEM)]},
+        {"role": "user", "content": [marked(STABLE), {"type": "text", "text": FRESH}]},
+    ]});
     let openai = |provider, model, key: &str, body| Wire {
         provider,
         model,
@@ -61,12 +66,7 @@ fn wires() -> [Wire; 9] {
     [
         openai("openai", "gpt-5.1", KEY, body("gpt-5.1", "max_completion_tokens", true, effort.clone())),
         openai("openai", "gpt-4.1", KEY, body("gpt-4.1", "max_tokens", true, effort.clone())),
-        openai(
-            "openrouter",
-            "vendor/model:free",
-            KEY,
-            body("vendor/model:free", "max_tokens", true, json!({"reasoning": {"effort": "low"}})),
-        ),
+        openai("openrouter", "vendor/model:free", KEY, body("vendor/model:free", "max_tokens", true, routed)),
         openai("ollama", "qwen3:8b", "none", body("qwen3:8b", "max_tokens", true, effort.clone())),
         openai("vllm", "Qwen/Qwen3-8B", "none", body("Qwen/Qwen3-8B", "max_tokens", true, template.clone())),
         openai("llama_cpp", "any.gguf", "none", body("any.gguf", "max_tokens", true, template)),
