@@ -82,14 +82,22 @@ pub struct Allowance {
 }
 
 /// What was used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spent {
     /// Requests.
     pub calls: u32,
-    /// Tokens and money; the sum of the money that is known.
+    /// Tokens and money; one unknown price makes the sum of the money unknown.
     pub usage: Usage,
+    /// The money that is known, in millionths of a US dollar. It counts although other prices are not known.
+    known_micro_usd: u64,
     /// Milliseconds that were waited for replies.
     pub ms: u64,
+}
+
+impl Default for Spent {
+    fn default() -> Self {
+        Self { calls: 0, usage: Usage::NOTHING, known_micro_usd: 0, ms: 0 }
+    }
 }
 
 impl Spent {
@@ -97,16 +105,12 @@ impl Spent {
     pub fn add(&mut self, calls: u32, usage: &Usage, ms: u64) {
         self.calls = self.calls.saturating_add(calls);
         self.usage.add(usage);
+        self.known_micro_usd = self.known_micro_usd.saturating_add(usage.cost_micro_usd.unwrap_or(0));
         self.ms = self.ms.saturating_add(ms);
     }
 
     fn tokens(&self) -> u64 {
         self.usage.input_tokens.saturating_add(self.usage.output_tokens)
-    }
-
-    /// Returns the money as far as it is known, in millionths of a US dollar.
-    fn micro_usd(&self) -> u64 {
-        self.usage.cost_micro_usd.unwrap_or(0)
     }
 }
 
@@ -169,10 +173,8 @@ impl<'a> Reserve<'a> {
         let mut run = Spent::default();
         for one in spent.values() {
             run.add(one.calls, &one.usage, one.ms);
-            // One unknown price makes the sum unknown, but what is known still counts.
-            run.usage.cost_micro_usd = Some(run.micro_usd());
         }
-        run.usage.cost_micro_usd = Some(spent.values().map(Spent::micro_usd).fold(0, u64::saturating_add));
+        run.known_micro_usd = spent.values().map(|one| one.known_micro_usd).fold(0, u64::saturating_add);
         Self { budget, run, roles: spent }
     }
 
@@ -213,11 +215,9 @@ impl<'a> Reserve<'a> {
             .price
             .map(|price| price.of(&Usage { input_tokens: input, output_tokens: output, ..Usage::default() }));
         let most =
-            Usage { input_tokens: input, cached_tokens: 0, output_tokens: output, cost_micro_usd: cost };
+            Usage { input_tokens: input, output_tokens: output, cost_micro_usd: cost, ..Usage::default() };
         for spent in [&mut self.run, spent] {
-            let known = spent.micro_usd().saturating_add(cost.unwrap_or(0));
             spent.add(1, &most, 0);
-            spent.usage.cost_micro_usd = Some(known);
         }
         let output_tokens = limited.then_some(output);
         Ok((output_tokens.is_some() || seconds.is_some()).then_some(Allowance { output_tokens, seconds }))
@@ -251,7 +251,7 @@ fn room(limits: &Limits, spent: &Spent, price: Option<Price>, input: u64) -> Res
         narrow(left.saturating_sub(input), format!("{left} of {most} tokens are left"));
     }
     if let (Some(most), Some(price)) = (limits.cost_micro_usd, price) {
-        let left = most.saturating_sub(spent.micro_usd());
+        let left = most.saturating_sub(spent.known_micro_usd);
         let text = format!("{} of {} are left", dollars(left), dollars(most));
         narrow(price.output_for(left, input).unwrap_or(0), text);
     }
@@ -302,6 +302,12 @@ mod tests {
         Limits { calls, tokens, cost_micro_usd: usd, minutes }
     }
 
+    fn used(calls: u32, usage: Usage, ms: u64) -> Spent {
+        let mut spent = Spent::default();
+        spent.add(calls, &usage, ms);
+        spent
+    }
+
     fn reserve(run: Limits, own: RoleBudget, spent: Spent, bytes: usize) -> Result<Option<Allowance>, Full> {
         let budget = Budget { run, roles: [(Role::Builder, own)].into() };
         Reserve::new(&budget, [(Role::Builder, spent)].into()).call(&call(Role::Builder, bytes))
@@ -315,11 +321,7 @@ mod tests {
 
     #[test]
     fn a_reply_gets_no_more_room_than_the_budget_leaves() {
-        let spent = Spent {
-            calls: 1,
-            usage: Usage { input_tokens: 5_000, output_tokens: 1_000, ..Usage::default() },
-            ms: 0,
-        };
+        let spent = used(1, Usage { input_tokens: 5_000, output_tokens: 1_000, ..Usage::default() }, 0);
         let allowed = reserve(limits(None, Some(10_000), None, None), RoleBudget::default(), spent, 3_000);
         assert_eq!(allowed, Ok(Some(Allowance { output_tokens: Some(3_000), seconds: None })));
         // $0.05, 1,000 tokens of input for $0.003: 3,133 tokens of output.
@@ -330,11 +332,7 @@ mod tests {
 
     #[test]
     fn a_call_that_may_not_fit_is_refused_with_the_limit_that_refuses_it() {
-        let spent = Spent {
-            calls: 4,
-            usage: Usage { cost_micro_usd: Some(995_000), ..Usage::default() },
-            ms: 59_500,
-        };
+        let spent = used(4, Usage { cost_micro_usd: Some(995_000), ..Usage::default() }, 59_500);
         let own = |limits| RoleBudget { limits, price: Some(PRICE), output_tokens: None };
         for (run, own, words) in [
             (
@@ -376,11 +374,14 @@ mod tests {
 
     #[test]
     fn an_unknown_price_does_not_hide_what_is_known() {
-        let known = Spent { calls: 1, usage: Usage { cost_micro_usd: Some(90), ..Usage::default() }, ms: 0 };
-        let unknown = Spent { calls: 1, usage: Usage { input_tokens: 5, ..Usage::default() }, ms: 0 };
+        let mut builder = used(1, Usage { cost_micro_usd: Some(90), ..Usage::default() }, 0);
+        builder.add(1, &Usage::default(), 0);
+        builder.add(1, &Usage { cost_micro_usd: Some(9), ..Usage::default() }, 0);
+        let reviewer = used(1, Usage { input_tokens: 5, ..Usage::default() }, 0);
+        assert_eq!((builder.usage.cost_micro_usd, reviewer.usage.cost_micro_usd), (None, None));
         let budget = Budget::default();
-        let spent = [(Role::Builder, known), (Role::Reviewer, unknown)].into();
-        assert_eq!(Reserve::new(&budget, spent).run.micro_usd(), 90);
+        let spent = [(Role::Builder, builder), (Role::Reviewer, reviewer)].into();
+        assert_eq!(Reserve::new(&budget, spent).run.known_micro_usd, 99);
     }
 
     #[test]

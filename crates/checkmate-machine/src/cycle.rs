@@ -123,6 +123,8 @@ pub struct Cycle {
     approved_by: Option<ReviewState>,
     landing: Option<Landing>,
     spent: BTreeMap<Role, Spent>,
+    /// The models that answered, as they name themselves.
+    models: BTreeSet<String>,
     notices: Vec<Notice>,
     outcome: Option<Outcome>,
 }
@@ -171,6 +173,7 @@ impl Cycle {
             approved_by: None,
             landing: None,
             spent: BTreeMap::new(),
+            models: BTreeSet::new(),
             notices: Vec::new(),
             outcome: None,
         };
@@ -320,6 +323,11 @@ impl Cycle {
     /// Returns what each role has used.
     pub fn spent(&self) -> &BTreeMap<Role, Spent> {
         &self.spent
+    }
+
+    /// Returns the models that answered, as they name themselves.
+    pub fn models(&self) -> &BTreeSet<String> {
+        &self.models
     }
 
     /// Returns the test command's receipt on the tree before the change.
@@ -483,6 +491,10 @@ impl Cycle {
 
     fn account(&mut self, role: Role, called: &Called) {
         self.spent.entry(role).or_default().add(called.requests, &called.usage, called.duration_ms);
+        self.models.insert(called.model.clone());
+        for note in &called.notes {
+            self.status(note.as_str());
+        }
     }
 
     fn keep(&mut self, kind: CheckKind, receipt: &Receipt) {

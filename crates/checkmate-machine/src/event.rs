@@ -141,6 +141,10 @@ pub struct Called {
     pub requests: u32,
     /// Wall-clock time in milliseconds.
     pub duration_ms: u64,
+    /// What people should know about how the call went, such as a parameter that the endpoint did not know. Full
+    /// sentences; journals of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// What calls cost. Counts are the provider's own.
@@ -150,22 +154,33 @@ pub struct Usage {
     pub input_tokens: u64,
     /// Tokens of those that came from the provider's cache.
     pub cached_tokens: u64,
-    /// Tokens received.
+    /// Tokens received, those of reasoning included.
     pub output_tokens: u64,
+    /// Tokens of those that the model spent on reasoning. Journals of earlier versions do not have it.
+    #[serde(default)]
+    pub reasoning_tokens: u64,
     /// The price in millionths of a US dollar, where a price is known.
     pub cost_micro_usd: Option<u64>,
 }
 
 impl Usage {
+    /// What no call has cost yet: where a sum begins. The default is something else, a call of unknown price.
+    pub const NOTHING: Usage = Usage {
+        input_tokens: 0,
+        cached_tokens: 0,
+        output_tokens: 0,
+        reasoning_tokens: 0,
+        cost_micro_usd: Some(0),
+    };
+
     /// Adds the cost of another call; a price that is unknown makes the sum unknown.
     pub fn add(&mut self, other: &Usage) {
-        let first = *self == Usage::default();
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
         self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.reasoning_tokens = self.reasoning_tokens.saturating_add(other.reasoning_tokens);
         self.cost_micro_usd = match (self.cost_micro_usd, other.cost_micro_usd) {
             (Some(one), Some(two)) => Some(one.saturating_add(two)),
-            (None, price) if first => price,
             (_, _) => None,
         };
     }

@@ -19,7 +19,7 @@ use crate::spec::{PatchForm, Product, PromptText, Spec, Strictness};
 use crate::verdict::evidence::Evidence;
 
 pub use self::map::{languages, named_paths};
-pub use self::sections::{history, is_about, receipt, refusal, turn_end};
+pub use self::sections::{history, is_about, receipt, refusal, stable_part, turn_end};
 pub use crate::effect::Prompt;
 
 /// A reply that went back, with its problems.

@@ -4,15 +4,19 @@
 //! it goes through the same retries, and only a whole reply is returned as one.
 //!
 //! In reading order: `table` lists the providers, `service` turns settings into an address and a key, `http` asks,
-//! `tap` watches the wire, `fault` says what went wrong, `retry` asks again, `replay` plays scripts.
+//! `request` says what goes out, `tap` watches what comes in, `thought` keeps thinking out of a reply, `fault` says what
+//! went wrong, `listing` which models there are, `retry` asks again, `replay` plays scripts.
 
 mod fault;
 mod http;
+mod listing;
 mod replay;
+mod request;
 mod retry;
 mod service;
 mod table;
 mod tap;
+mod thought;
 mod web;
 
 use std::collections::BTreeMap;
@@ -23,6 +27,7 @@ use checkmate_machine::effect::Call;
 use checkmate_machine::event::{Called, Failure, FailureKind, Usage};
 use checkmate_machine::ids::Role;
 use checkmate_machine::spec::PatchForm;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::time::Instant;
 
@@ -31,6 +36,7 @@ use self::replay::ScriptedAgents;
 use self::retry::{Attempt, Fault, Policy, persist};
 use self::service::Service;
 
+pub(crate) use self::replay::MODEL as SCRIPTED_MODEL;
 pub use self::replay::{Script, ScriptError};
 pub use checkmate_machine::budget::Price;
 
@@ -58,6 +64,8 @@ pub struct AgentSettings {
     pub max_output_tokens: Option<u32>,
     /// The sampling temperature; left to the provider where it is not set.
     pub temperature: Option<f64>,
+    /// How much the model thinks before it replies; left to the provider where it is not set.
+    pub reasoning_effort: Option<Effort>,
     /// The limit for one request.
     pub time_limit: Duration,
     /// The limit for a whole call, further requests and the waits between them included.
@@ -76,11 +84,31 @@ impl AgentSettings {
             api_key_env: None,
             max_output_tokens: None,
             temperature: None,
+            reasoning_effort: None,
             time_limit: FIVE_MINUTES,
             retry_budget: FIVE_MINUTES,
             price: None,
         }
     }
+}
+
+/// How much a model thinks before it replies. What a model does not know becomes the nearest that it knows, or is
+/// refused by its provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    /// Not at all.
+    None,
+    /// As little as it can.
+    Minimal,
+    /// A little.
+    Low,
+    /// Somewhat.
+    Medium,
+    /// Much.
+    High,
+    /// Very much.
+    Xhigh,
 }
 
 /// Why the agents of a run cannot be set up. Nothing has been sent yet.
@@ -181,6 +209,8 @@ struct Reply {
     text: String,
     model: String,
     usage: Usage,
+    /// What people should know about it.
+    notes: Vec<String>,
 }
 
 impl Agents {
@@ -244,7 +274,8 @@ impl Agents {
             }
         };
         let duration_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok(Called { text: reply.text, model: reply.model, usage: reply.usage, requests, duration_ms })
+        let Reply { text, model, usage, notes } = reply;
+        Ok(Called { text, model, usage, requests, duration_ms, notes })
     }
 
     /// Passes over what the journal says a role has already been asked, so that a resumed run's script goes on where
@@ -325,16 +356,23 @@ pub fn patch_form(provider: &str) -> PatchForm {
     table::patch_form(provider)
 }
 
-/// Returns every provider's name, key variable, usual address and form of patches, for the documentation.
+/// Returns the cells of every provider's row, for the documentation: name, key variable, usual address and form of
+/// patches, and then wire, schemas, caching, reasoning, list of models and where prices come from.
 #[cfg(test)]
-pub(crate) fn providers()
--> impl Iterator<Item = (&'static str, Option<&'static str>, Option<&'static str>, PatchForm)> {
+pub(crate) fn providers() -> impl Iterator<Item = ([String; 4], [&'static str; 6])> {
     table::ROWS.into_iter().map(|row| {
+        let name = format!("`{}`", row.name);
         let variable = match row.key {
-            table::Key::Variable { name, .. } => Some(name),
-            table::Key::Optional => None,
+            table::Key::Variable { name, .. } => format!("`{name}`"),
+            table::Key::Optional => "none needed".to_owned(),
         };
-        (row.name, variable, row.base_url, row.patch_form)
+        let address = match (row.wire, row.base_url) {
+            (_, Some(address)) => format!("`{address}`"),
+            (table::Wire::Script, None) => "none: replies come from `--replay FILE`".to_owned(),
+            (_, None) => "none: set `base_url`".to_owned(),
+        };
+        let form = format!("`{}`", row.patch_form.name());
+        ([name, variable, address, form], row.capabilities())
     })
 }
 

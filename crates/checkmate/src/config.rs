@@ -35,7 +35,7 @@ pub(crate) use self::resolve::millionths;
 pub use self::schema::schema;
 pub use self::shape::Problem;
 pub use self::syntax::Position;
-pub use crate::agents::Price;
+pub use crate::agents::{Effort, Price};
 
 /// The name of the configuration's file, in the repository's root.
 pub const FILE_NAME: &str = ".dualagent.json";
@@ -106,6 +106,8 @@ pub struct RoleSettings {
     pub max_output_tokens: Option<u32>,
     /// The sampling temperature.
     pub temperature: Option<f64>,
+    /// How much the model thinks before it replies.
+    pub reasoning_effort: Option<Effort>,
     /// How many seconds one request may take.
     pub time_limit_s: u32,
     /// The form in which the builder is asked for patches, where the file says it; see [`Config::patch_form`].

@@ -1,6 +1,6 @@
 //! Holds the pages for users against the program: messages that they quote, names that they list, links.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -211,16 +211,44 @@ fn troubleshooting_quotes_the_ends_of_runs() {
 
 #[tokio::test]
 async fn troubleshooting_quotes_the_faults_of_providers() {
-    for (status, body) in [(401, "{}"), (503, r#"{"error":{"message":"overloaded"}}"#)] {
-        let address = provider(status, body);
-        let mut settings = AgentSettings::new("openai", "m");
-        settings.base_url = Some(format!("http://{address}/v1"));
-        let key = |name: &str| (name == "OPENAI_API_KEY").then(|| "sk-x".to_owned());
-        let agents = Agents::live([(Role::Builder, settings)].into(), &key).unwrap();
-        let error = agents.call(&call(), &mut |_: &str| {}).await.unwrap_err();
+    let said = |message: &str| format!(r#"{{"error":{{"message":"{message}"}}}}"#);
+    for (status, body) in [
+        (401, "{}".to_owned()),
+        (404, said("The model does not exist")),
+        (429, r#"{"error":{"code":"insufficient_quota","message":"Pay"}}"#.to_owned()),
+        (400, said("maximum context length is 8192 tokens")),
+        (403, "<!DOCTYPE html><html></html>".to_owned()),
+        (
+            200,
+            "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n"
+                .to_owned(),
+        ),
+        (503, said("overloaded")),
+    ] {
+        let address = provider_of(vec![(status, body)]);
+        let error = agent_at(&address).call(&call(), &mut |_: &str| {}).await.unwrap_err();
         let message = error.failure.message.replace(&address, "127.0.0.1:8080");
         quotes("troubleshooting.md", &message);
     }
+}
+
+/// What is said while a run goes on.
+#[tokio::test]
+async fn troubleshooting_quotes_the_notes_of_providers() {
+    let refusal = r#"{"error":{"message":"Unknown parameter: 'response_format'."}}"#.to_owned();
+    let whole = "data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let address = provider_of(vec![(400, refusal), (200, whole.to_owned())]);
+    let mut call = call();
+    call.prompt.shape = Shape::Decision;
+    let called = agent_at(&address).call(&call, &mut |_: &str| {}).await.unwrap();
+    quotes("troubleshooting.md", &called.notes[0]);
+}
+
+fn agent_at(address: &str) -> Agents {
+    let mut settings = AgentSettings::new("openai", "m");
+    settings.base_url = Some(format!("http://{address}/v1"));
+    let key = |name: &str| (name == "OPENAI_API_KEY").then(|| "sk-x".to_owned());
+    Agents::live([(Role::Builder, settings)].into(), &key).unwrap()
 }
 
 #[test]
@@ -383,7 +411,14 @@ fn call() -> Call {
 }
 
 fn reply(text: &str) -> Called {
-    Called { text: text.into(), model: "m".into(), usage: Usage::default(), requests: 1, duration_ms: 1 }
+    Called {
+        text: text.into(),
+        model: "m".into(),
+        usage: Usage::default(),
+        requests: 1,
+        duration_ms: 1,
+        notes: Vec::new(),
+    }
 }
 
 /// Runs a cycle with these answers, the baseline's first, and returns how it ended.
@@ -449,13 +484,15 @@ fn spec() -> Spec {
     Spec { task, product: Product::Patch, policy, prompts: prompt::shipped() }
 }
 
-/// Starts a server that gives every request the same answer, and returns its address. It ends with the test.
-fn provider(status: u16, body: &'static str) -> String {
+/// Starts a server that gives POST requests these answers, the last one for ever, and returns its address. It ends with
+/// the test.
+fn provider_of(answers: Vec<(u16, String)>) -> String {
     use std::io::{Read as _, Write as _};
 
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
+        let mut answers = VecDeque::from(answers);
         for connection in listener.incoming() {
             let mut connection = connection.unwrap();
             let mut request = Vec::new();
@@ -468,6 +505,11 @@ fn provider(status: u16, body: &'static str) -> String {
                 }
                 request.extend_from_slice(&buffer[..read]);
             }
+            let (status, body) = match answers.len() {
+                _ if request.starts_with(b"GET") => (404, String::new()),
+                1 => answers[0].clone(),
+                _ => answers.pop_front().unwrap(),
+            };
             let head = format!(
                 "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\nretry-after: 0\r\nconnection: close\r\n"
             );

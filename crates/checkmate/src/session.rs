@@ -236,6 +236,7 @@ pub(crate) fn agent_settings(settings: &RoleSettings) -> AgentSettings {
     agent.api_key_env.clone_from(&settings.api_key_env);
     agent.max_output_tokens = settings.max_output_tokens;
     agent.temperature = settings.temperature;
+    agent.reasoning_effort = settings.reasoning_effort;
     agent.time_limit = Duration::from_secs(settings.time_limit_s.into());
     agent.retry_budget = agent.retry_budget.max(agent.time_limit);
     agent.price = settings.price;

@@ -282,6 +282,12 @@ impl TestEnvironment {
             .collect()
     }
 
+    /// Returns the journalled answers of a kind, such as `called`.
+    pub(crate) fn answers(&self, kind: &str) -> Vec<Value> {
+        let events = self.journal().into_iter().filter(|line| line["record"] == "event");
+        events.map(|line| line["event"]["answer"].clone()).filter(|answer| answer["answer"] == kind).collect()
+    }
+
     /// Returns what the agents were asked: role, purpose, prompt.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         let calls = self.journal().into_iter().filter(|line| line["record"] == "asked");

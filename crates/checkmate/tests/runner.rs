@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod environment;
 #[cfg(test)]
+mod provider;
+#[cfg(test)]
 mod script;
 #[cfg(test)]
 mod terminal;
@@ -43,6 +45,8 @@ mod test_init;
 mod test_landing;
 #[cfg(test)]
 mod test_odd_repositories;
+#[cfg(test)]
+mod test_providers;
 #[cfg(test)]
 mod test_replies;
 #[cfg(test)]

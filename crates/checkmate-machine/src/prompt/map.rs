@@ -11,10 +11,9 @@ const BUDGET: usize = 1_200;
 const SYMBOLS: usize = 8;
 
 /// Returns the map: one line a file, with what it defines, ranked by what the goal speaks of.
-pub(super) fn file_tree(goal: &str, files: &[FileFact], changed: &BTreeSet<&str>) -> String {
+pub(super) fn file_tree(goal: &str, files: &[FileFact]) -> String {
     let words = words(goal);
-    let mut ranked: Vec<(u32, &FileFact)> =
-        files.iter().map(|file| (score(file, &words, changed), file)).collect();
+    let mut ranked: Vec<(u32, &FileFact)> = files.iter().map(|file| (score(file, &words), file)).collect();
     // Stable: files of equal rank keep the path order in which they came.
     ranked.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     let mut lines = Vec::new();
@@ -43,10 +42,10 @@ fn line(file: &FileFact, relevant: bool) -> String {
     format!("{}: {}", file.path, shown.join(", "))
 }
 
-/// Files that the run changed come first, then those whose path or symbols the goal names, then what tells how the
-/// project is built and read.
-fn score(file: &FileFact, words: &BTreeSet<String>, changed: &BTreeSet<&str>) -> u32 {
-    let mut score = if changed.contains(file.path.as_str()) { 100 } else { 0 };
+/// Files whose path or symbols the goal names come first, then what tells how the project is built and read. What the
+/// run has changed plays no part: the diff shows it, and the map stays the same from turn to turn, for the cache.
+fn score(file: &FileFact, words: &BTreeSet<String>) -> u32 {
+    let mut score = 0;
     for part in split(&file.path) {
         score += if words.contains(&part) { 10 } else { 0 };
     }
@@ -196,7 +195,7 @@ mod tests {
             ("src/math.ts", &["gcd", "factorial"]),
             ("src/z.ts", &[]),
         ]);
-        let map = file_tree("Make factorial in src/math.ts reject negatives", &files, &BTreeSet::new());
+        let map = file_tree("Make factorial in src/math.ts reject negatives", &files);
         assert_eq!(
             map,
             "src/math.ts: gcd, factorial\nsrc/dates.ts\nsrc/z.ts\nREADME.md"
@@ -213,7 +212,7 @@ mod tests {
                 symbols: vec![],
             })
             .collect();
-        let map = file_tree("anything", &many, &BTreeSet::new());
+        let map = file_tree("anything", &many);
         assert!(excerpt::tokens(&map) < BUDGET + 40);
         assert!(map.contains("more files"));
     }

@@ -98,6 +98,19 @@ pub(super) fn user(state: &State<'_>, purpose: Purpose) -> String {
     text
 }
 
+/// Returns how many bytes of a user text stay the same from turn to turn: all up to the end of the file tree. Most
+/// providers find that out themselves; some want to be told. It is 0 where the text has no such part.
+pub fn stable_part(user: &str) -> usize {
+    // The file tree is fenced, so its end cannot be mistaken for that of another section before it.
+    let tree = user.find("\n## FILE_TREE\n");
+    let end = tree.and_then(|at| Some(at + user.get(at..)?.find(STABLE_END)?));
+    end.map_or(0, |end| end + STABLE_END.len() - NEXT.len())
+}
+
+/// How the last stable section ends where another one follows, and what belongs to that one.
+const STABLE_END: &str = ">>>\n\n## ";
+const NEXT: &str = "\n## ";
+
 /// The six sections that every agent sees, stable ones first.
 fn shared(text: &mut String, state: &State<'_>, purpose: Purpose) {
     section(text, "GOAL", &state.spec.task.goal);
@@ -166,13 +179,7 @@ fn kind_name(kind: TaskKind) -> &'static str {
 
 fn file_tree(state: &State<'_>) -> String {
     let files = state.prepared.map_or(&[][..], |prepared| &prepared.files);
-    let changed: BTreeSet<&str> = state
-        .candidate
-        .iter()
-        .flat_map(|candidate| &candidate.changes)
-        .map(|change| change.path.as_str())
-        .collect();
-    data("file tree", &map::file_tree(&state.spec.task.goal, files, &changed))
+    data("file tree", &map::file_tree(&state.spec.task.goal, files))
 }
 
 fn recent_diffs(state: &State<'_>, purpose: Purpose) -> String {

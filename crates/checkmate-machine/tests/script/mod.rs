@@ -360,6 +360,7 @@ fn called(text: &str) -> Answer {
         usage: Usage::default(),
         requests: 1,
         duration_ms: 1,
+        notes: Vec::new(),
     })
 }
 

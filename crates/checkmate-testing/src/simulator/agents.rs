@@ -354,9 +354,11 @@ pub(super) fn called(rng: &mut Rng, text: String) -> Called {
             input_tokens: rng.u64(0..5000),
             cached_tokens: 0,
             output_tokens: rng.u64(0..500),
+            reasoning_tokens: 0,
             cost_micro_usd: rng.bool().then(|| rng.u64(0..1000)),
         },
         requests: 1,
         duration_ms: 5,
+        notes: Vec::new(),
     }
 }

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER};
 use serde_json::Value;
 
+use super::request::Part;
 use super::retry::{Fault, Retry};
 use super::service::Service;
 
@@ -113,12 +114,124 @@ pub(super) fn refusal(service: &Service, words: &str) -> Fault {
     Fault::lasting(FailureKind::Refusal, message)
 }
 
-/// Whether an answer objects to the reply schema or to asking for one at all, rather than to the question.
-pub(super) fn refuses_schema(response: &Response<'_>) -> bool {
-    const WORDS: [&str; 5] =
+/// The model used its output limit up before it wrote anything that counts.
+pub(super) fn all_thought(service: &Service, limit: Option<u32>) -> Fault {
+    let limit =
+        limit.map_or_else(|| "its output limit".to_owned(), |limit| format!("its limit of {limit} tokens"));
+    let message = format!(
+        "{} reached {limit} before it wrote any reply; what it wrote was reasoning. Raise `max_output_tokens` or lower \
+         `reasoning_effort` in the configuration, and start a new run.",
+        capitalised(name(service))
+    );
+    Fault::lasting(FailureKind::Account, message)
+}
+
+/// Says that a reply ran into its limit; whether it can be used is for others to judge.
+pub(super) fn cut_off(service: &Service, limit: Option<u32>) -> String {
+    let limit =
+        limit.map_or_else(|| "its output limit".to_owned(), |limit| format!("its limit of {limit} tokens"));
+    format!(
+        "The reply of {} was cut off at {limit}. If that stays, raise `max_output_tokens` in the configuration.",
+        name(service)
+    )
+}
+
+/// Says that nobody knows how much a call took.
+pub(super) fn uncounted(service: &Service) -> String {
+    format!(
+        "{} does not say how many tokens it counts, so tokens and costs are unknown.",
+        capitalised(name(service))
+    )
+}
+
+/// Bytes come, but nothing that can be read.
+pub(super) fn stalled(service: &Service, limit: Duration) -> Fault {
+    Fault::passing(format!(
+        "{} sent nothing for too long (no event within {} s). Try again, or choose a faster model.",
+        capitalised(name(service)),
+        limit.as_secs_f64().ceil()
+    ))
+}
+
+/// Returns the part of a request that an answer objects to, rather than to the question.
+pub(super) fn refused_part(response: &Response<'_>, sent: impl Fn(Part) -> bool) -> Option<Part> {
+    const SCHEMA: [&str; 5] =
         ["response_format", "output_config", "output_format", "structured output", "schema"];
     let body = response.body.to_lowercase();
-    matches!(response.status, 400 | 422) && WORDS.iter().any(|word| body.contains(word))
+    let says = |words: &[&str]| words.iter().any(|word| body.contains(word));
+    // OpenRouter knows no endpoint of that model that takes everything which was asked for.
+    if response.status == 404 && says(&["requested parameters"]) {
+        return Some(Part::Schema).filter(|part| sent(*part));
+    }
+    if !matches!(response.status, 400 | 422) || is_too_long(response) {
+        return None;
+    }
+    let objections = [
+        (Part::OldLimit, &["max_completion_tokens"][..]),
+        (Part::Counts, &["stream_options", "include_usage"]),
+        (Part::Schema, &SCHEMA),
+        (Part::Temperature, &["temperature"]),
+    ];
+    objections.into_iter().find_map(|(part, words)| (says(words) && sent(part)).then_some(part))
+}
+
+/// Says what a request goes without from now on.
+pub(super) fn goes_without(service: &Service, part: Part, response: &Response<'_>) -> String {
+    let (name, said) = (capitalised(name(service)), words(service, response));
+    let what = match part {
+        Part::Schema => "takes no schema for its reply, so the prompt alone asks for the form",
+        Part::Temperature => "takes no temperature, so it goes without the configured one",
+        Part::OldLimit => "wants its output limit as `max_completion_tokens`, and gets it so",
+        Part::Counts => "counts no tokens when asked to, so tokens and costs are unknown",
+    };
+    format!("{name} {what} from now on ({said}).")
+}
+
+/// Whether an answer says that there is no such model.
+pub(super) fn misses_model(response: &Response<'_>) -> bool {
+    const WORDS: [&str; 5] =
+        ["model_not_found", "is not a valid model", "model not found", "no such model", "unknown model"];
+    let body = response.body.to_lowercase();
+    match response.status {
+        404 => !is_html(response.headers, response.body),
+        400 => WORDS.iter().any(|word| body.contains(word)),
+        _ => false,
+    }
+}
+
+/// There is no such model; `hint` is a sentence about those that there are, or empty.
+pub(super) fn no_model(service: &Service, response: &Response<'_>, hint: &str) -> Fault {
+    let message = format!(
+        "There is no model `{}` at {} ({}).{} Check the model's name and `base_url` in the configuration.",
+        service.model,
+        service.shown_url(),
+        words(service, response),
+        printable(service, hint)
+    );
+    Fault::lasting(FailureKind::Account, message)
+}
+
+/// The names in a hint are the endpoint's.
+fn printable(service: &Service, hint: &str) -> String {
+    let hint: String = hint.chars().filter(|c| !c.is_control()).take(QUOTE).collect();
+    service.scrub(&hint)
+}
+
+/// Whether prompt and reply do not fit into what the model can read.
+fn is_too_long(response: &Response<'_>) -> bool {
+    const WORDS: [&str; 8] = [
+        "context_length_exceeded",
+        "exceed_context_size",
+        "maximum context length",
+        "available context size",
+        "context window",
+        "prompt is too long",
+        "exceeds the maximum number of tokens",
+        "too many tokens",
+    ];
+    let body = response.body.to_lowercase();
+    response.status == 413
+        || (matches!(response.status, 400 | 422) && WORDS.iter().any(|word| body.contains(word)))
 }
 
 fn answered(service: &Service, response: &Response<'_>) -> Fault {
@@ -135,8 +248,16 @@ fn answered(service: &Service, response: &Response<'_>) -> Fault {
         let retry = Retry::Later(retry_after(response.headers, Timestamp::now()));
         return Fault { retry, ..Fault::passing(message) };
     }
+    if misses_model(response) {
+        return no_model(service, response, "");
+    }
+    Fault::lasting(FailureKind::Account, lasting(service, response, &said))
+}
+
+/// Says what stands in the way until somebody changes it.
+fn lasting(service: &Service, response: &Response<'_>, said: &str) -> String {
     let (model, url) = (&service.model, service.shown_url());
-    let message = match (response.status, &service.variable) {
+    match (response.status, &service.variable) {
         (300..=399, _) => {
             let target =
                 response.headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("elsewhere");
@@ -155,7 +276,7 @@ fn answered(service: &Service, response: &Response<'_>) -> Fault {
             "{url} asks for a key (HTTP 401). Name the environment variable that holds it as `api_key_env` in the \
              configuration."
         ),
-        (402 | 429, variable) => format!(
+        (_, variable) if matches!(response.status, 402 | 429) || out_of_quota(response.body) => format!(
             "The account behind {} at {url} has no quota left ({said}). Check its plan and billing, or use another \
              key or provider.",
             variable.as_deref().unwrap_or("the provider")
@@ -165,16 +286,16 @@ fn answered(service: &Service, response: &Response<'_>) -> Fault {
              model.",
             variable.as_ref().map_or("This machine".to_owned(), |variable| format!("The key in {variable}"))
         ),
-        (404, _) => format!(
-            "There is no model `{model}` at {url} ({said}). Check the model's name and `base_url` in the configuration."
+        (_, _) if is_too_long(response) => format!(
+            "The prompt and its reply do not fit into what the model `{model}` at {url} can read ({said}). Choose a model \
+             with a longer context, lower `max_output_tokens` or `context_summary_threshold`, or ask for less at once."
         ),
         (_, _) => format!(
             "The provider `{}` at {url} refused the request to the model `{model}` ({said}). Correct the model, \
-             `max_output_tokens` or `temperature` in the configuration.",
+             `max_output_tokens`, `temperature` or `reasoning_effort` in the configuration.",
             service.row.name
         ),
-    };
-    Fault::lasting(FailureKind::Account, message)
+    }
 }
 
 /// Judges an error that came as an event within the stream.
@@ -219,6 +340,13 @@ fn broken_off(service: &Service, error: &(dyn Error + 'static)) -> Fault {
             format!("No request to {url} could be made: {cause}. Check `base_url` in the configuration.");
         return Fault::lasting(FailureKind::Account, message);
     }
+    if request.is_connect() && causes(error).any(speaks_no_tls) {
+        let message = format!(
+            "No secure connection to {url} could be made: {cause}. Check `base_url`; a server that speaks no HTTPS is \
+             reached by `http://`."
+        );
+        return Fault::lasting(FailureKind::Provider, message);
+    }
     if request.is_connect() {
         return Fault::passing(format!(
             "{url} could not be reached: {cause}. Check `base_url`, the network and, for a model on this machine, \
@@ -237,12 +365,25 @@ fn root<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
 }
 
 fn is_certificate_error(error: &(dyn Error + 'static)) -> bool {
-    if let Some(error) = error.downcast_ref::<rustls::Error>() {
-        return matches!(error, rustls::Error::InvalidCertificate(_));
-    }
-    // An I/O error does not count what it wraps among its sources.
-    let wrapped = error.downcast_ref::<io::Error>().and_then(|error| error.get_ref());
-    wrapped.is_some_and(|error| is_certificate_error(error))
+    wraps(error, &|error| {
+        matches!(error.downcast_ref::<rustls::Error>(), Some(rustls::Error::InvalidCertificate(_)))
+    })
+}
+
+/// Whether what answers is no TLS, or one that has nothing in common with ours.
+fn speaks_no_tls(error: &(dyn Error + 'static)) -> bool {
+    wraps(error, &|error| {
+        matches!(
+            error.downcast_ref::<rustls::Error>(),
+            Some(rustls::Error::InvalidMessage(_) | rustls::Error::PeerIncompatible(_))
+        )
+    })
+}
+
+/// Whether an error is of a kind, or wraps one: an I/O error does not count what it wraps among its sources.
+fn wraps(error: &(dyn Error + 'static), is: &dyn Fn(&(dyn Error + 'static)) -> bool) -> bool {
+    let wrapped = || error.downcast_ref::<io::Error>().and_then(|error| error.get_ref());
+    is(error) || wrapped().is_some_and(|error| wraps(error, is))
 }
 
 /// Reads how long the provider wants to be left alone: milliseconds, seconds or a date.
@@ -262,7 +403,8 @@ fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
 
 /// A quota that is used up does not come back within a call, although it is reported like a rate limit.
 fn out_of_quota(body: &str) -> bool {
-    body.contains("insufficient_quota") || body.contains("billing_hard_limit")
+    const WORDS: [&str; 3] = ["insufficient_quota", "billing_hard_limit", "credit balance is too low"];
+    WORDS.iter().any(|word| body.contains(word))
 }
 
 fn is_html(headers: &HeaderMap, body: &str) -> bool {

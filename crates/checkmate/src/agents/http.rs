@@ -1,35 +1,27 @@
 //! Asks models over the network, through `genai`.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use checkmate_machine::effect::{Call, Prompt};
+use checkmate_machine::effect::Call;
 use checkmate_machine::event::Usage;
-use checkmate_machine::reply;
 use futures::StreamExt;
-use genai::chat::{
-    CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatStream, ChatStreamEvent, JsonSpec,
-    ReasoningEffort, StopReason, StreamEnd, Usage as Counts,
-};
-use genai::resolver::{AuthData, Endpoint};
-use genai::{ModelIden, ServiceTarget};
+use genai::chat::{ChatOptions, ChatStream, ChatStreamEvent, StopReason, StreamEnd, Usage as Counts};
 use reqwest::header::CONTENT_TYPE;
-use serde_json::json;
 
 use super::fault::{self, cut_short, malformed, refusal, too_large, web_page};
+use super::request::{self, Refused, Wishes};
 use super::retry::{Fault, Retry};
-use super::service::{Secret, Service};
-use super::table::Wire;
+use super::service::Service;
 use super::tap::{Seen, Tap};
-use super::{AgentSettings, Price, Reply};
+use super::thought::Thoughts;
+use super::{AgentSettings, Price, Reply, listing};
 
 /// The longest silence of a provider; a ping of the provider breaks it.
 const IDLE_LIMIT: Duration = Duration::from_secs(120);
 /// The longest text that is taken for a reply, in bytes; no model writes as much.
 const LARGEST_REPLY: usize = 16 << 20;
-/// genai takes off what stands before the first `::`; with this in front, the name's own `::` stay.
-const NAMESPACE: &str = "model::";
 /// How long the look at a suspicious address may take.
 const PROBE_LIMIT: Duration = Duration::from_secs(5);
 
@@ -39,13 +31,16 @@ pub(super) struct HttpAgent {
     client: genai::Client,
     /// The client under genai's, for looks at an address without a key.
     web: reqwest::Client,
-    max_output_tokens: Option<u32>,
-    temperature: Option<f64>,
+    wishes: Wishes,
     price: Option<Price>,
     header_limit: Duration,
     idle_limit: Duration,
-    /// Set once the provider has refused a reply schema; from then on the prompt alone asks for the form.
-    schema_refused: AtomicBool,
+    /// What the endpoint has turned out not to know.
+    refused: Refused,
+    /// Whether it was said that tokens are not counted.
+    uncounted: AtomicBool,
+    /// What the next reply has to tell people.
+    notes: Mutex<Vec<String>>,
 }
 
 impl HttpAgent {
@@ -56,15 +51,16 @@ impl HttpAgent {
         web: reqwest::Client,
     ) -> Result<Self, genai::Error> {
         let client = genai::Client::builder().with_reqwest(web.clone()).build()?;
-        // A model on this machine may read a long prompt for minutes before the first byte.
-        let header_limit = if service.local { settings.time_limit } else { IDLE_LIMIT };
+        // A model on this machine may read a long prompt for minutes before the first byte, or after the headers.
+        let limit = if service.local { settings.time_limit } else { IDLE_LIMIT };
         Ok(Self {
-            max_output_tokens: settings.max_output_tokens.or(service.row.max_output_tokens),
-            temperature: settings.temperature,
+            wishes: Wishes::new(&service, settings),
             price: settings.price,
-            header_limit,
-            idle_limit: IDLE_LIMIT,
-            schema_refused: AtomicBool::new(false),
+            header_limit: limit,
+            idle_limit: limit,
+            refused: Refused::default(),
+            uncounted: AtomicBool::new(false),
+            notes: Mutex::default(),
             service,
             client,
             web,
@@ -89,55 +85,77 @@ impl HttpAgent {
         on_chunk: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Reply, Fault> {
         let tap = Arc::new(Tap::default());
-        let options = self.options(call, Arc::clone(&tap));
-        let with_schema = options.response_format.is_some();
-        let request = self.request(&call.prompt);
-        let judge = |error: genai::Error| self.judge(&error, with_schema);
-        let response =
-            self.client.exec_chat_stream(self.target(), request, Some(&options)).await.map_err(judge)?;
-        let (text, end) = self.read(response.stream, &tap, on_chunk).await.map_err(judge)?;
-        if text.len() > LARGEST_REPLY {
-            return Err(too_large(&self.service, LARGEST_REPLY));
-        }
+        let wishes = self.wishes.within(call.allowance);
+        let options = request::options(&self.service, &wishes, &self.refused, &call.prompt, Arc::clone(&tap))
+            .with_stream_header_timeout(self.header_limit)
+            .with_stream_read_timeout(self.idle_limit);
+        let target = request::target(&self.service, &wishes);
+        let messages = request::messages(&self.service, &call.prompt);
+        let response = match self.client.exec_chat_stream(target, messages, Some(&options)).await {
+            Ok(response) => response,
+            Err(error) => return Err(self.judge(&error, &options).await),
+        };
+        let (text, end) = match self.read(response.stream, &tap, on_chunk).await {
+            Ok(read) => read?,
+            Err(_) if tap.seen().blocked => return Err(refusal(&self.service, &tap.seen().refusal)),
+            Err(error) => return Err(self.judge(&error, &options).await),
+        };
         let seen = tap.seen();
         if let Some(cause) = &seen.garbled {
             return Err(malformed(&self.service, cause));
         }
         // genai makes up the end of some providers' streams; only a stop reason comes from the provider itself.
         match end.and_then(|end| Some((end.captured_stop_reason?, end.captured_usage))) {
-            Some((reason, counts)) => self.whole(text, &reason, counts, seen),
+            Some((reason, counts)) => self.whole(text, &reason, wishes.max_output_tokens, counts, seen),
             None if seen.is_no_event_stream() && self.shows_web_page().await => Err(web_page(&self.service)),
             None => Err(cut_short(&self.service)),
         }
     }
 
+    /// Reads the text of a stream up to its end.
     async fn read(
         &self,
         mut stream: ChatStream,
         tap: &Tap,
         on_chunk: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<(String, Option<StreamEnd>), genai::Error> {
-        let mut text = String::new();
-        while text.len() <= LARGEST_REPLY
-            && let Some(event) = stream.next().await
-        {
-            match event? {
-                ChatStreamEvent::Chunk(chunk) => {
-                    text.push_str(&chunk.content);
+    ) -> Result<Result<(String, Option<StreamEnd>), Fault>, genai::Error> {
+        let mut thoughts = Thoughts::default();
+        let mut blocks = tap.blocks();
+        loop {
+            let event = tokio::select! {
+                event = stream.next() => event,
+                () = tap.flooded() => return Ok(Err(too_large(&self.service, LARGEST_REPLY))),
+                // A block that never ends is no silence for the connection.
+                () = tokio::time::sleep(self.idle_limit) => {
+                    if blocks == tap.blocks() {
+                        return Ok(Err(fault::stalled(&self.service, self.idle_limit)));
+                    }
+                    blocks = tap.blocks();
+                    continue;
+                }
+            };
+            match event.transpose()? {
+                Some(ChatStreamEvent::Chunk(chunk)) => {
+                    let fresh = thoughts.push(&chunk.content);
+                    if thoughts.bytes() > LARGEST_REPLY {
+                        return Ok(Err(too_large(&self.service, LARGEST_REPLY)));
+                    }
                     // What came after something unreadable may be out of place.
-                    if !tap.is_garbled() {
-                        on_chunk(&chunk.content);
+                    if !fresh.is_empty() && !tap.is_garbled() {
+                        on_chunk(&fresh);
                     }
                 }
-                ChatStreamEvent::End(end) => return Ok((text, Some(end))),
-                ChatStreamEvent::Start
-                | ChatStreamEvent::Heartbeat
-                | ChatStreamEvent::ReasoningChunk(_)
-                | ChatStreamEvent::ThoughtSignatureChunk(_)
-                | ChatStreamEvent::ToolCallChunk(_) => {}
+                Some(ChatStreamEvent::End(end)) => return Ok(Ok((thoughts.finish(), Some(end)))),
+                Some(
+                    ChatStreamEvent::Start
+                    | ChatStreamEvent::Heartbeat
+                    | ChatStreamEvent::ReasoningChunk(_)
+                    | ChatStreamEvent::ThoughtSignatureChunk(_)
+                    | ChatStreamEvent::ToolCallChunk(_),
+                ) => {}
+                None => return Ok(Ok((thoughts.finish(), None))),
             }
         }
-        Ok((text, None))
     }
 
     /// Accepts a reply whose stream came to its end.
@@ -145,100 +163,66 @@ impl HttpAgent {
         &self,
         text: String,
         reason: &StopReason,
+        limit: Option<u32>,
         counts: Option<Counts>,
         seen: Seen,
     ) -> Result<Reply, Fault> {
         if matches!(reason, StopReason::ContentFilter(_)) || (text.is_empty() && !seen.refusal.is_empty()) {
             return Err(refusal(&self.service, &seen.refusal));
         }
+        if matches!(reason, StopReason::MaxTokens(_)) {
+            if text.trim().is_empty() {
+                return Err(fault::all_thought(&self.service, limit));
+            }
+            self.notes().push(fault::cut_off(&self.service, limit));
+        }
+        if counts.is_none() && !self.uncounted.swap(true, Ordering::Relaxed) {
+            self.notes().push(fault::uncounted(&self.service));
+        }
+        let usage = self.usage(counts, &seen);
         let model = seen.model.unwrap_or_else(|| self.service.model.clone());
-        Ok(Reply { text, model, usage: self.usage(counts) })
+        Ok(Reply { text, model, usage, notes: std::mem::take(&mut *self.notes()) })
     }
 
-    fn usage(&self, counts: Option<Counts>) -> Usage {
+    fn usage(&self, counts: Option<Counts>, seen: &Seen) -> Usage {
+        let billed = seen.cost.filter(|_| self.service.row.bills);
         // Without counts the price is unknown, not zero.
-        let Some(counts) = counts else { return Usage::default() };
+        let Some(counts) = counts else { return Usage { cost_micro_usd: billed, ..Usage::default() } };
         let count = |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok()).unwrap_or(0);
+        let reasoning = count(counts.completion_tokens_details.and_then(|details| details.reasoning_tokens));
+        let reasoning = seen.thinking.unwrap_or(reasoning);
         let usage = Usage {
             input_tokens: count(counts.prompt_tokens),
             cached_tokens: count(counts.prompt_tokens_details.and_then(|details| details.cached_tokens)),
-            output_tokens: count(counts.completion_tokens),
+            // Gemini counts thoughts beside the reply, and genai adds them only where there is a reply.
+            output_tokens: counts.completion_tokens.map_or(reasoning, |tokens| count(Some(tokens))),
+            reasoning_tokens: reasoning,
             cost_micro_usd: None,
         };
-        Usage { cost_micro_usd: self.price.map(|price| price.of(&usage)), ..usage }
+        let cost = billed.or_else(|| self.price.map(|price| price.of(&usage)));
+        Usage { cost_micro_usd: cost, ..usage }
     }
 
-    fn judge(&self, error: &genai::Error, with_schema: bool) -> Fault {
+    /// Says what an error means for the question, after what can be mended is mended.
+    async fn judge(&self, error: &genai::Error, options: &ChatOptions) -> Fault {
         let fault = fault::classify(&self.service, error);
-        let schema =
-            with_schema && fault::response(error).is_some_and(|response| fault::refuses_schema(&response));
-        if !schema {
-            return fault;
+        let Some(response) = fault::response(error) else { return fault };
+        let sent = |part| request::contains(options, self.service.row.wire, part);
+        if let Some(part) = fault::refused_part(&response, sent) {
+            self.refused.add(part);
+            self.notes().push(fault::goes_without(&self.service, part, &response));
+            return Fault { retry: Retry::AtOnce, ..fault };
         }
-        self.schema_refused.store(true, Ordering::Relaxed);
-        Fault { retry: Retry::AtOnce, ..fault }
+        if fault::misses_model(&response) {
+            let hint = listing::hint(&self.web, &self.service).await;
+            return fault::no_model(&self.service, &response, &hint);
+        }
+        fault
     }
 
-    fn target(&self) -> ServiceTarget {
-        let key = self.service.key.as_ref().map_or("none", Secret::reveal);
-        let model = self.service.model.as_str();
-        // genai takes an effort off the end of such a name and sends it as an option, unless it is kept from it.
-        let misread = ReasoningEffort::from_model_name(model).0.is_some();
-        let name = match self.service.row.wire {
-            // The name itself goes out by `extra_body`.
-            Wire::Anthropic if misread => "claude".to_owned(),
-            Wire::OpenAi | Wire::Anthropic => format!("{NAMESPACE}{model}"),
-            // The name goes out in the address, where these characters can be written in another way.
-            Wire::Gemini if misread => model.replace("::", "%3A%3A").replace('-', "%2D"),
-            Wire::Gemini | Wire::Script => model.replace("::", "%3A%3A"),
-        };
-        ServiceTarget {
-            endpoint: Endpoint::from_owned(self.service.url.as_str()),
-            auth: AuthData::from_single(key),
-            model: ModelIden::new(self.service.adapter, name),
-        }
-    }
-
-    /// Puts what stays the same first, so that providers can cache it.
-    fn request(&self, prompt: &Prompt) -> ChatRequest {
-        let mut system = ChatMessage::system(prompt.system.as_str());
-        if self.service.row.cache_hints {
-            system = system.with_options(CacheControl::Ephemeral);
-        }
-        ChatRequest::new(vec![system, ChatMessage::user(prompt.user.as_str())])
-    }
-
-    /// Returns how long the reply may be: as configured, and no longer than the run's budget allows.
-    fn room(&self, call: &Call) -> Option<u32> {
-        let allowed = call.allowance.and_then(|allowance| allowance.output_tokens);
-        let allowed = allowed.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
-        [self.max_output_tokens, allowed].into_iter().flatten().min()
-    }
-
-    fn options(&self, call: &Call, tap: Arc<Tap>) -> ChatOptions {
-        let mut options = ChatOptions::default()
-            .with_capture_usage(true)
-            .with_stream_header_timeout(self.header_limit)
-            .with_stream_read_timeout(self.idle_limit)
-            .with_raw_frame_sink_arc(tap);
-        options.max_tokens = self.room(call);
-        options.temperature = self.temperature;
-        match self.service.row.wire {
-            Wire::OpenAi => {
-                // A budget is not sent on this wire, but keeps genai from reading an effort out of the model's name.
-                options.reasoning_effort = Some(ReasoningEffort::Budget(0));
-                // Without any wish, genai turns the provider's own caching off for newer models; this one is not sent.
-                options.cache_control = Some(CacheControl::Ephemeral5m);
-                options.extra_body = Some(json!({ "model": self.service.model }));
-            }
-            Wire::Anthropic => options.extra_body = Some(json!({ "model": self.service.model })),
-            Wire::Gemini | Wire::Script => {}
-        }
-        if self.service.row.strict_schema && !self.schema_refused.load(Ordering::Relaxed) {
-            options.response_format =
-                reply::schema(call.prompt.shape).map(|schema| JsonSpec::new("reply", schema).into());
-        }
-        options
+    fn notes(&self) -> MutexGuard<'_, Vec<String>> {
+        // Whatever a panic interrupted, a list of sentences is still one.
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks, without a key, whether people would see a web page at this address: a network's login page, or a site.

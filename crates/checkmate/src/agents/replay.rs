@@ -19,7 +19,7 @@ const VERSION: u64 = 1;
 /// How many characters are passed on at a time.
 const PIECE: usize = 40;
 /// What the model of a scripted agent is called.
-const MODEL: &str = "replay";
+pub(crate) const MODEL: &str = "replay";
 /// Every role that a script may mention. Entries of roles that a run does not have stay unused.
 const ROLES: [&str; 11] = [
     "builder",
@@ -323,9 +323,10 @@ impl ScriptedAgents {
             input_tokens: entry.usage.input.unwrap_or_else(|| estimate(prompt)),
             cached_tokens: entry.usage.cached.unwrap_or(0),
             output_tokens: entry.usage.output.unwrap_or_else(|| estimate(text.len())),
+            reasoning_tokens: 0,
             cost_micro_usd: None,
         };
-        Ok(Reply { text, model: MODEL.to_owned(), usage })
+        Ok(Reply { text, model: MODEL.to_owned(), usage, notes: Vec::new() })
     }
 
     fn take(&self, role: Role) -> Result<Entry, Fault> {

@@ -16,8 +16,12 @@ pub(super) struct Row {
     pub(super) key: Key,
     /// Whether it accepts a JSON schema for the reply and keeps to it.
     pub(super) strict_schema: bool,
-    /// Whether the system prompt may carry a mark that it is worth caching. Strict servers reject unknown marks.
-    pub(super) cache_hints: bool,
+    /// How what stays the same in prompts is paid for once.
+    pub(super) caching: Caching,
+    /// How it is told how much to think.
+    pub(super) reasoning: Reasoning,
+    /// Whether it says itself what a call cost.
+    pub(super) bills: bool,
     /// The output limit when the configuration names none. `None` takes the largest that the model is known to allow.
     pub(super) max_output_tokens: Option<u32>,
     /// The form of patches that its models write best, where the configuration names none.
@@ -38,6 +42,34 @@ pub(super) enum Wire {
     Gemini,
     /// No network at all: replies come from a replay script.
     Script,
+}
+
+/// How a provider caches prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Caching {
+    /// Up to marks that the request sets. Strict servers reject unknown marks.
+    Marked,
+    /// By itself, whatever prefix it has seen lately.
+    Automatic,
+    /// In the server's own memory; nothing is billed, but the reply begins sooner.
+    Memory,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// How a provider is told how much its model should think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reasoning {
+    /// By OpenAI's `reasoning_effort`.
+    Keyword,
+    /// By OpenRouter's object `reasoning`.
+    Object,
+    /// By OpenAI's keyword, and by arguments of the model's chat template.
+    Template,
+    /// By Anthropic's effort or thinking budget, or by Gemini's level or budget, as the model knows it.
+    Thinking,
+    /// Not at all.
+    Nothing,
 }
 
 /// Where a provider's key comes from.
@@ -75,13 +107,44 @@ impl Wire {
     }
 }
 
+impl Row {
+    /// Says for the documentation what it can do: wire, schemas, caching, reasoning, list of models, prices.
+    #[cfg(test)]
+    pub(super) fn capabilities(&self) -> [&'static str; 6] {
+        let (wire, schema, models) = match self.wire {
+            Wire::OpenAi => ("OpenAI's chat completions", "`response_format`, strict", "`models`"),
+            Wire::Anthropic => ("Anthropic's messages", "`output_config.format`", "`models`"),
+            Wire::Gemini => ("Google's `streamGenerateContent`", "`responseJsonSchema`", "`models`"),
+            Wire::Script => return ["none", "–", "–", "–", "–", "–"],
+        };
+        let caching = match self.caching {
+            Caching::Marked => "marked: the system prompt, and the goal with the file tree",
+            Caching::Automatic => "by the provider, from the stable beginning of the prompt",
+            Caching::Memory => "in the server's memory",
+            Caching::Unknown => "unknown",
+        };
+        let reasoning = match self.reasoning {
+            Reasoning::Keyword => "`reasoning_effort`",
+            Reasoning::Object => "`reasoning.effort`",
+            Reasoning::Template => "`reasoning_effort` and `chat_template_kwargs`",
+            Reasoning::Thinking if self.wire == Wire::Gemini => "thinking level or budget",
+            Reasoning::Thinking => "effort or thinking budget",
+            Reasoning::Nothing => "–",
+        };
+        let price = if self.bills { "the provider's bill, else `price`" } else { "`price`" };
+        [wire, if self.strict_schema { schema } else { "not asked for" }, caching, reasoning, models, price]
+    }
+}
+
 const OPENAI_LIKE: Row = Row {
     name: "openai_compatible",
     wire: Wire::OpenAi,
     base_url: None,
     key: Key::Optional,
     strict_schema: false,
-    cache_hints: false,
+    caching: Caching::Unknown,
+    reasoning: Reasoning::Keyword,
+    bills: false,
     max_output_tokens: Some(16_384),
     // Nobody knows the model behind such an address, and mostly it is a small open one. Those manage whole files where
     // they fail at blocks: Qwen2.5-Coder 32B had the form in 72% with blocks (8% solved) and in 99.6% with whole files
@@ -89,6 +152,9 @@ const OPENAI_LIKE: Row = Row {
     // loses nothing: Qwen3 235B in 95% (61%) and 100% (65%). aider, too, asks unknown models for whole files.
     patch_form: PatchForm::WholeFile,
 };
+
+/// A server that people run themselves.
+const LOCAL: Row = Row { strict_schema: true, caching: Caching::Memory, ..OPENAI_LIKE };
 
 /// Every provider, the best known first.
 pub(super) const ROWS: [Row; 10] = [
@@ -101,6 +167,7 @@ pub(super) const ROWS: [Row; 10] = [
         // (appendix of OpenAI's GPT-4.1 prompting guide). GPT-4 Turbo left code out of blocks and not of diffs, and the
         // reasoning models have the form of blocks in 91 to 95% only (o1, o3, o4-mini).
         patch_form: PatchForm::Diff,
+        caching: Caching::Automatic,
         ..OPENAI_LIKE
     },
     Row {
@@ -109,10 +176,12 @@ pub(super) const ROWS: [Row; 10] = [
         base_url: Some("https://api.anthropic.com/v1/"),
         key: Key::Variable { name: "ANTHROPIC_API_KEY", hint: "sk-ant-…" },
         strict_schema: true,
-        cache_hints: true,
+        caching: Caching::Marked,
         max_output_tokens: None,
         // Trained on a text editor tool that replaces text which stands in the file exactly once, as blocks do
         // (Anthropic's documentation of the tool). Claude 3.5 Sonnet has their form in 99.6%, 3.7 Sonnet in 93 to 98%.
+        reasoning: Reasoning::Thinking,
+        bills: false,
         patch_form: PatchForm::SearchReplace,
     },
     Row {
@@ -124,6 +193,8 @@ pub(super) const ROWS: [Row; 10] = [
         // aider asks the Pro models for blocks, and 2.5 Pro has their form in 92% (73% solved); what they get wrong is the
         // fences around them, and ours have none. The Flash models are weaker at it (78 to 85%).
         patch_form: PatchForm::SearchReplace,
+        caching: Caching::Automatic,
+        reasoning: Reasoning::Thinking,
         ..OPENAI_LIKE
     },
     Row {
@@ -133,20 +204,37 @@ pub(super) const ROWS: [Row; 10] = [
         // Any vendor's models, but seldom small ones for code. Blocks are what they have in common: DeepSeek V3, Grok 3
         // and Claude 3.5 Sonnet 99.6%, GPT-4.1 98%.
         patch_form: PatchForm::SearchReplace,
+        // A model that knows no schema is asked without one, after a refusal.
+        strict_schema: true,
+        // Claude is cached up to marks only; OpenRouter makes each vendor's own of them.
+        caching: Caching::Marked,
+        reasoning: Reasoning::Object,
+        bills: true,
         ..OPENAI_LIKE
     },
-    Row { name: "ollama", base_url: Some("http://localhost:11434/v1/"), strict_schema: true, ..OPENAI_LIKE },
-    Row { name: "vllm", base_url: Some("http://localhost:8000/v1/"), strict_schema: true, ..OPENAI_LIKE },
+    Row { name: "ollama", base_url: Some("http://localhost:11434/v1/"), ..LOCAL },
+    Row {
+        name: "vllm",
+        base_url: Some("http://localhost:8000/v1/"),
+        reasoning: Reasoning::Template,
+        ..LOCAL
+    },
     Row {
         name: "llama_cpp",
         base_url: Some("http://localhost:8080/v1/"),
-        strict_schema: true,
-        ..OPENAI_LIKE
+        reasoning: Reasoning::Template,
+        ..LOCAL
     },
     OPENAI_LIKE,
     Row { name: "local", ..OPENAI_LIKE },
     // A script reads no prompt; what people read of it is the form that scripts are written in.
-    Row { name: "replay", wire: Wire::Script, patch_form: PatchForm::Diff, ..OPENAI_LIKE },
+    Row {
+        name: "replay",
+        wire: Wire::Script,
+        reasoning: Reasoning::Nothing,
+        patch_form: PatchForm::Diff,
+        ..OPENAI_LIKE
+    },
 ];
 
 /// Returns the row of a provider.

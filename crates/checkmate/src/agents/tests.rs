@@ -6,8 +6,10 @@ use tokio::net::TcpSocket;
 use self::server::{SILENCE, Server, Spoken, disconnected, event, page, status, stream};
 use super::*;
 
+mod faults;
 mod server;
 mod tls;
+mod wires;
 
 const KEY: &str = "sk-do-not-show-this-key";
 const TEXT: &str = "{\"plan\": [\"grüße\"]}";
@@ -90,7 +92,7 @@ fn a_whole_reply_is_read_on_every_wire() {
     for wire in Spoken::ALL {
         let told = tell(wire, vec![stream(&wire.whole(TEXT))]);
         let called = told.result.unwrap_or_else(|error| panic!("{wire:?}: {error:?}"));
-        let usage = Usage { input_tokens: 120, cached_tokens: 20, output_tokens: 7, cost_micro_usd: None };
+        let usage = Usage { input_tokens: 120, cached_tokens: 20, output_tokens: 7, ..Usage::default() };
         assert_eq!((called.text.as_str(), called.usage, called.requests), (TEXT, usage, 1), "{wire:?}");
         assert_eq!((called.model.as_str(), told.shown.as_str()), ("served-model", TEXT), "{wire:?}");
     }
@@ -374,8 +376,7 @@ fn prices_are_applied_where_tokens_were_counted() {
         tell_with(settings, vec![stream(&events.replace("\"usage\"", "\"other\""))], String::new());
     assert_eq!(uncounted.result.unwrap().usage, Usage::default());
     let dear = Price { input: u64::MAX, cached: u64::MAX, output: u64::MAX };
-    let much =
-        Usage { input_tokens: u64::MAX, cached_tokens: 0, output_tokens: u64::MAX, cost_micro_usd: None };
+    let much = Usage { input_tokens: u64::MAX, output_tokens: u64::MAX, ..Usage::default() };
     assert_eq!(dear.of(&much), u64::MAX);
 }
 

@@ -8,6 +8,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::agents::Effort;
+
 /// Checkmate's settings for one repository. Keys that are left out have the default that is named with them.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(title = ".dualagent.json")]
@@ -128,6 +130,10 @@ pub(super) struct RoleFile {
     /// The sampling temperature; left to the provider if not set.
     #[schemars(range(min = 0, max = 2))]
     pub(super) temperature: Option<f64>,
+    /// How much the model thinks before it replies; left to the provider if not set.
+    #[serde(default)]
+    #[schemars(schema_with = "efforts")]
+    pub(super) reasoning_effort: Option<Effort>,
     /// How many seconds one request may take.
     #[schemars(range(min = 1, max = 86_400))]
     pub(super) time_limit_s: Option<u32>,
@@ -298,6 +304,17 @@ fn landings(_: &mut SchemaGenerator) -> Schema {
         (LandPolicy::Apply, "It goes into the working tree, uncommitted."),
         (LandPolicy::Commit, "It is committed."),
         (LandPolicy::Ask, "A person is asked; where there is none, it waits for `checkmate land`."),
+    ])
+}
+
+fn efforts(_: &mut SchemaGenerator) -> Schema {
+    choices(&[
+        (Effort::None, "Not at all, or as little as the model can."),
+        (Effort::Minimal, "As little as it can."),
+        (Effort::Low, "A little."),
+        (Effort::Medium, "Somewhat."),
+        (Effort::High, "Much."),
+        (Effort::Xhigh, "Very much."),
     ])
 }
 

@@ -64,6 +64,7 @@ fn the_tables_of_the_documentation_are_those_of_the_program() {
         ("price keys", keys(&SCHEMA["$defs"]["PriceFile"]["properties"])),
         ("strictness", strictness()),
         ("providers", providers()),
+        ("capabilities", capabilities()),
     ] {
         fresh = with_region(&fresh, name, &table);
     }
@@ -199,14 +200,19 @@ fn weight(severity: Severity, category: Option<Category>, strictness: Strictness
 fn providers() -> String {
     let mut text =
         String::from("| provider | key variable | default address | `patch_form` |\n|---|---|---|---|\n");
-    for (name, variable, address, form) in agents::providers() {
-        let variable = variable.map_or("none needed".to_owned(), |variable| format!("`{variable}`"));
-        let address = match (name, address) {
-            (_, Some(address)) => format!("`{address}`"),
-            ("replay", None) => "none: replies come from `--replay FILE`".into(),
-            (_, None) => "none: set `base_url`".into(),
-        };
-        writeln!(text, "| `{name}` | {variable} | {address} | `{}` |", form.name()).unwrap();
+    for (cells, _) in agents::providers() {
+        writeln!(text, "| {} |", cells.join(" | ")).unwrap();
+    }
+    text
+}
+
+fn capabilities() -> String {
+    let mut text = String::from(
+        "| provider | wire | schema of replies | caching of prompts | `reasoning_effort` goes out as | list of models | \
+         costs from |\n|---|---|---|---|---|---|---|\n",
+    );
+    for ([name, ..], cells) in agents::providers() {
+        writeln!(text, "| {name} | {} |", cells.join(" | ")).unwrap();
     }
     text
 }

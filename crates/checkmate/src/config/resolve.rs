@@ -259,6 +259,7 @@ impl Resolver<'_> {
             api_key_env: object.api_key_env,
             max_output_tokens: object.max_output_tokens,
             temperature: object.temperature,
+            reasoning_effort: object.reasoning_effort,
             time_limit_s: object.time_limit_s.unwrap_or(self.time_limit_s),
             patch_form: object.patch_form,
             price: object.price.as_ref().map(price),

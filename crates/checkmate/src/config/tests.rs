@@ -82,6 +82,10 @@ fn bad_values_are_named_with_what_is_allowed() {
             r#""builder": {"patch_form": "blocks"}"#,
             r#"f:1:28: `builder.patch_form` must be "diff", "search_replace" or "whole_file", but it is "blocks"."#,
         ),
+        (
+            r#""builder": {"reasoning_effort": "max"}"#,
+            r#"f:1:34: `builder.reasoning_effort` must be "none", "minimal", "low", "medium", "high" or "xhigh", but it is "max"."#,
+        ),
         (r#""builder": "openai""#, r#"f:1:13: `builder` must be an object in braces, but it is "openai"."#),
         (
             r#""builder": {"price": {"input": 1}}"#,
@@ -374,6 +378,7 @@ fn defaults() {
         api_key_env: None,
         max_output_tokens: None,
         temperature: None,
+        reasoning_effort: None,
         time_limit_s: 300,
         patch_form: None,
         price: None,
@@ -437,6 +442,7 @@ fn every_key_arrives() {
             api_key_env: Some("MY_KEY".into()),
             max_output_tokens: Some(4096),
             temperature: Some(0.5),
+            reasoning_effort: Some(Effort::Xhigh),
             time_limit_s: 90,
             patch_form: Some(PatchForm::Diff),
             price: Some(Price { input: 3_000_000, cached: 300_000, output: 15_000_000 }),

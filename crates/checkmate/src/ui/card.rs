@@ -5,7 +5,9 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
+use checkmate_machine::budget::dollars;
 use checkmate_machine::cycle::Cycle;
+use checkmate_machine::event::Usage;
 use checkmate_machine::ids::{RunId, TaskId};
 use checkmate_machine::outcome::{Outcome, StoppedBy};
 use checkmate_machine::run::Run;
@@ -14,6 +16,7 @@ use checkmate_machine::verdict::{Gate, State, Verdict};
 use super::gates;
 use super::lines::{printable, seconds};
 use super::wrap::wrapped;
+use crate::agents::SCRIPTED_MODEL;
 
 /// Returns the card of a run that is over, its lines wrapped to a width where there is one.
 pub fn card(id: &RunId, run: &Run, task: &TaskId, width: Option<usize>) -> String {
@@ -56,7 +59,7 @@ fn body(
     text.push_str(&wrapped("   ", 3, because, width));
     let turns = cycle.turn();
     let turns = format!("{turns} {}", if turns == 1 { "turn" } else { "turns" });
-    text.push_str(&wrapped("   ", 3, &format!("{turns}{} · run {id}", cost(cycle.spent())), width));
+    text.push_str(&wrapped("   ", 3, &format!("{turns}{} · run {id}", cost(cycle)), width));
     text.push_str(&gates::block(cycle, width));
     let paid = || cycle.receipts().iter().filter(|(_, receipt)| !receipt.cached);
     let spent: u64 = paid().map(|(_, receipt)| receipt.duration_ms).sum();
@@ -180,16 +183,19 @@ pub(super) fn with_run(reason: &str, id: &RunId) -> String {
     })
 }
 
-fn cost(
-    spent: &std::collections::BTreeMap<checkmate_machine::ids::Role, checkmate_machine::budget::Spent>,
-) -> String {
+/// Says how often each role was asked, and what that cost. A script costs nothing, so nothing is said of its price.
+fn cost(cycle: &Cycle) -> String {
+    let spent = cycle.spent();
     let calls: Vec<String> = spent.iter().map(|(role, spent)| format!("{role} {}", spent.calls)).collect();
-    let mut total = checkmate_machine::event::Usage::default();
+    let mut total = Usage::NOTHING;
     for spent in spent.values() {
         total.add(&spent.usage);
     }
-    let money =
-        total.cost_micro_usd.map_or_else(String::new, |micro| format!(" · ${:.2}", micro as f64 / 1e6));
+    let money = match total.cost_micro_usd {
+        Some(micro) => format!(" · {}", dollars(micro)),
+        None if cycle.models().iter().all(|model| model == SCRIPTED_MODEL) => String::new(),
+        None => " · cost unknown".to_owned(),
+    };
     if calls.is_empty() { String::new() } else { format!(" · requests: {}{money}", calls.join(", ")) }
 }
 

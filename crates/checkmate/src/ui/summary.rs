@@ -86,7 +86,7 @@ pub fn summary(id: &RunId, run: &Run, task: &TaskId) -> Summary {
     let cycle = run.cycle(task);
     let outcome = run.outcome(task);
     let mut usage = RunUsage::default();
-    let mut total = Usage::default();
+    let mut total = Usage::NOTHING;
     for (role, spent) in cycle.into_iter().flat_map(|cycle| cycle.spent()) {
         usage.calls += spent.calls;
         usage.calls_by_role.insert(role.name(), spent.calls);
@@ -97,7 +97,7 @@ pub fn summary(id: &RunId, run: &Run, task: &TaskId) -> Summary {
     usage.output_tokens = total.output_tokens;
     #[expect(clippy::cast_precision_loss, reason = "costs are far below 2^53 millionths of a dollar")]
     let dollars = total.cost_micro_usd.map(|micro| micro as f64 / 1e6);
-    usage.cost_usd = dollars;
+    usage.cost_usd = dollars.filter(|_| usage.calls > 0);
     let (name, stopped_by, landed) = match &outcome {
         Some(Outcome::Approved { commit, files }) => {
             let commit = commit.as_ref().map(ToString::to_string);

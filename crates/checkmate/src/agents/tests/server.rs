@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -56,6 +57,52 @@ impl Server {
             }
         });
         Server { address, posts, task }
+    }
+
+    /// Answers every request with an event stream that repeats a text for as long as somebody reads it.
+    pub(super) async fn flooding(text: String) -> Server {
+        let chunk = format!("{:x}\r\n{text}\r\n", text.len());
+        Self::endless(disconnected(": begins\n\n"), chunk, Duration::ZERO).await
+    }
+
+    /// Answers every request with a text and then a byte at a time, for as long as somebody reads it.
+    pub(super) async fn trickling(start: String) -> Server {
+        let byte = if start.contains("\r\n\r\n") { "1\r\nx\r\n" } else { "x" };
+        Self::endless(start, byte.to_owned(), Duration::from_millis(5)).await
+    }
+
+    /// Answers the first bytes of everybody, whatever they are.
+    pub(super) async fn answering_anything(answer: String) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("127.0.0.1:{}", listener.local_addr().unwrap().port());
+        let task = tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let _ = stream.read(&mut [0; 1024]).await;
+                write(stream, &answer).await;
+            }
+        });
+        Server { address, posts: Arc::default(), task }
+    }
+
+    async fn endless(start: String, piece: String, pause: Duration) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("127.0.0.1:{}", listener.local_addr().unwrap().port());
+        let task = tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let (start, piece) = (start.clone(), piece.clone());
+                tokio::spawn(async move {
+                    read(&mut stream).await;
+                    let mut wrote = stream.write_all(start.as_bytes()).await;
+                    while wrote.is_ok() {
+                        tokio::time::sleep(pause).await;
+                        wrote = stream.write_all(piece.as_bytes()).await;
+                    }
+                });
+            }
+        });
+        Server { address, posts: Arc::default(), task }
     }
 
     /// Returns the questions in the order in which they came.
