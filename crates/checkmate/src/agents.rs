@@ -4,10 +4,12 @@
 //! it goes through the same retries, and only a whole reply is returned as one.
 //!
 //! In reading order: `table` lists the providers, `service` turns settings into an address and a key, `http` asks,
-//! `tap` watches the wire, `fault` says what went wrong, `retry` asks again, `replay` plays scripts.
+//! `tap` watches the wire, `fault` says what went wrong, `retry` asks again, `replay` plays scripts; `models` looks at an
+//! endpoint without asking a model.
 
 mod fault;
 mod http;
+pub mod models;
 mod replay;
 mod retry;
 mod service;

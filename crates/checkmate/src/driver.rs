@@ -32,6 +32,8 @@ use crate::redact::Redactor;
 use crate::session::Session;
 use crate::ui::{Told, Watcher};
 
+pub(crate) use self::perform::confinement;
+
 /// How long commands have to end after an interrupt before the program gives up on them.
 const GRACE: Duration = Duration::from_secs(5);
 

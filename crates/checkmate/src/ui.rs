@@ -18,7 +18,7 @@ use crate::journal::now;
 pub use self::card::card;
 pub use self::lines::{Lines, about, printable, printable_lines};
 pub use self::summary::{Summary, summary};
-pub use self::wrap::{width, width_of_stderr};
+pub use self::wrap::{width, width_of_stderr, wrapped};
 
 /// A notice with where and when.
 #[derive(Debug, Clone)]

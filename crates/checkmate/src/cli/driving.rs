@@ -11,7 +11,7 @@ use crate::driver::{self, Drove};
 use crate::error::CommandError;
 use crate::exit_code;
 use crate::human::Human;
-use crate::journal::Shell;
+use crate::journal::{Sandbox, Shell};
 use crate::session::{Session, TASK};
 use crate::ui::{self, Watcher};
 
@@ -64,7 +64,9 @@ pub(super) fn drive(
 
 /// Tells what commands can do on this machine although they should not.
 fn warn_unconfined(shell: &Shell) {
-    let gaps = shell.sandbox.as_ref().map(|sandbox| sandbox.support.gaps()).unwrap_or_default();
+    let gaps = shell.sandbox.as_ref().map(Sandbox::gaps).unwrap_or_default();
+    let gaps: Vec<String> =
+        gaps.iter().map(|gap| format!("{} (no {})", gap.allows, gap.lacks.name())).collect();
     if !gaps.is_empty() {
         anstream::eprintln!("  · Commands can {} on this machine.", gaps.join(", and "));
     }

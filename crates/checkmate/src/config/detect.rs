@@ -123,6 +123,13 @@ pub fn detect(root: &Path) -> Detected {
     detected
 }
 
+/// Looks at the repository at `root` and writes a configuration for it to `path`.
+pub fn write(root: &Path, path: &Path) -> std::io::Result<Detected> {
+    let detected = detect(root);
+    std::fs::write(path, render(&detected))?;
+    Ok(detected)
+}
+
 /// Chooses one command that runs all tests, and says why.
 fn test_command(survey: &Survey, projects: &[Project], findings: &mut Vec<String>) -> Option<String> {
     let commands: Vec<&str> = projects.iter().filter_map(|project| project.test_command.as_deref()).collect();

@@ -266,7 +266,7 @@ impl Performer {
 }
 
 /// Says what the commands of a run may read, write and reach.
-fn confinement(
+pub(crate) fn confinement(
     sandbox: &Sandbox,
     link_paths: &[String],
     workspace: &Workspace,

@@ -23,7 +23,7 @@ pub fn width_of_stderr() -> Option<usize> {
 /// Puts `head`, which may hold colours, before a text whose further lines begin below its column `indent`.
 ///
 /// A word that is longer than a line stands on a line of its own, whole.
-pub(super) fn wrapped(head: &str, indent: usize, text: &str, width: Option<usize>) -> String {
+pub fn wrapped(head: &str, indent: usize, text: &str, width: Option<usize>) -> String {
     let Some(columns) = width.map(|width| width.max(NARROWEST)) else { return format!("{head}{text}\n") };
     let (mut lines, mut at) = (head.to_owned(), indent);
     let room = columns.saturating_sub(1);
