@@ -327,6 +327,27 @@ pub fn patch_form(provider: &str) -> PatchForm {
     table::patch_form(provider)
 }
 
+/// What a provider's row says about agents whose configuration says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usual {
+    /// The provider's address.
+    pub base_url: Option<&'static str>,
+    /// The environment variable of its key; `None` if none is needed.
+    pub key_variable: Option<&'static str>,
+    /// The most tokens of a reply; `None` if that is left to the model.
+    pub max_output_tokens: Option<u32>,
+}
+
+/// Returns what is usual for a provider; `None` if there is no such provider.
+pub fn usual(provider: &str) -> Option<Usual> {
+    let row = table::find(provider)?;
+    let key_variable = match row.key {
+        table::Key::Variable { name, .. } => Some(name),
+        table::Key::Optional => None,
+    };
+    Some(Usual { base_url: row.base_url, key_variable, max_output_tokens: row.max_output_tokens })
+}
+
 /// Returns every provider's name, key variable, usual address and form of patches, for the documentation.
 #[cfg(test)]
 pub(crate) fn providers()

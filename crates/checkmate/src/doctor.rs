@@ -198,8 +198,7 @@ impl Subject {
 /// Checks in order, shows each finding as soon as it is there, and returns all of them.
 pub async fn examine(order: Order, cancel: Cancel, show: &mut dyn FnMut(&Finding)) -> Vec<Finding> {
     let redactor = Redactor::new(process::secret_values());
-    let subject =
-        Subject { order, project: None, loaded: None, endpoints: Vec::new(), redactor, cancel };
+    let subject = Subject { order, project: None, loaded: None, endpoints: Vec::new(), redactor, cancel };
     let mut examination = Examination { subject, findings: Vec::new(), show };
     for check in
         [git::check, repository::check, locks::check, state::check, configuration::check, keys::check]
@@ -273,7 +272,11 @@ mod sentences {
     fn an_error_is_taken_apart_at_the_end_of_its_first_sentence() {
         for (text, message, next) in [
             ("It is gone. Make it anew.", "It is gone.", Some("Make it anew.")),
-            ("Version 2.38 of /a/b.c is gone. `git x` helps.", "Version 2.38 of /a/b.c is gone.", Some("`git x` helps.")),
+            (
+                "Version 2.38 of /a/b.c is gone. `git x` helps.",
+                "Version 2.38 of /a/b.c is gone.",
+                Some("`git x` helps."),
+            ),
             ("It is gone.", "It is gone.", None),
             ("Without an end", "Without an end", None),
         ] {

@@ -273,7 +273,8 @@ fn the_example_of_a_result_has_the_fields_of_one() {
     let task = TaskId::new("main");
     let run =
         Run::new(vec![PlannedTask { id: task.clone(), depends_on: Vec::new(), spec: spec() }], 1).unwrap();
-    let summary = serde_json::to_value(ui::summary(&RunId::new("r"), &run, &task)).unwrap();
+    let shell = serde_json::from_value(serde_json::json!({"time_limit_s": 1})).unwrap();
+    let summary = serde_json::to_value(ui::summary(&RunId::new("r"), &run, &task, &shell)).unwrap();
     let page = page("events.md");
     let section = page.split("\n## ").find(|section| section.starts_with("The result")).unwrap();
     let example = section.split("```json\n").nth(1).unwrap().split("```").next().unwrap();

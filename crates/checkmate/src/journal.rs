@@ -79,6 +79,16 @@ pub struct Shell {
     pub sandbox: Option<Sandbox>,
 }
 
+impl Shell {
+    /// Says, in fragments of sentences, what commands of the run could do although they should not.
+    pub fn gaps(&self) -> Vec<String> {
+        match &self.sandbox {
+            Some(sandbox) => sandbox.gaps().into_iter().map(Gap::said).collect(),
+            None => vec!["commands were not confined (`sandbox` is off)".into()],
+        }
+    }
+}
+
 /// How the commands of a run are confined.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sandbox {

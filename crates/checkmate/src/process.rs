@@ -144,8 +144,7 @@ pub fn programs(
     keep_env: &[String],
 ) -> Vec<(String, Result<PathBuf, String>)> {
     let [room, temporary] = ["/room", "/temporary"].map(Path::new);
-    let environment =
-        environment::of(command, directory, room, temporary, keep_env, pytest::Plan::Text);
+    let environment = environment::of(command, directory, room, temporary, keep_env, pytest::Plan::Text);
     let path = environment.get(std::ffi::OsStr::new("PATH"));
     let shell = words::shell_line(command).is_some();
     let mut found: Vec<(String, Result<PathBuf, String>)> = Vec::new();

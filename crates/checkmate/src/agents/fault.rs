@@ -228,7 +228,9 @@ fn broken_off(service: &Service, error: &(dyn Error + 'static)) -> Fault {
     Fault::passing(format!("{} broke off the connection: {cause}. Try again.", capitalised(who)))
 }
 
-pub(super) fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+pub(super) fn causes<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| error.source())
 }
 

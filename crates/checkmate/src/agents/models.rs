@@ -272,7 +272,9 @@ impl Endpoint {
             (200, _) => Ok(names(response.body)),
             (401, Some(variable)) if self.service.key.is_some() => trouble(
                 Cause::Key,
-                format!("The provider `{provider}` at {url} did not accept the key in {variable} (HTTP 401)."),
+                format!(
+                    "The provider `{provider}` at {url} did not accept the key in {variable} (HTTP 401)."
+                ),
                 format!("Check the key and set it: export {variable}=\"…\""),
             ),
             (401, _) => trouble(
@@ -283,7 +285,9 @@ impl Endpoint {
             // Some providers say so of a wrong key.
             (400, Some(variable)) if response.body.contains("API_KEY_INVALID") => trouble(
                 Cause::Key,
-                format!("The provider `{provider}` at {url} did not accept the key in {variable} (HTTP 400)."),
+                format!(
+                    "The provider `{provider}` at {url} did not accept the key in {variable} (HTTP 400)."
+                ),
                 format!("Check the key and set it: export {variable}=\"…\""),
             ),
             (403, variable) => trouble(

@@ -65,12 +65,14 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     interruptible(&cancel)?;
     let findings = runtime.block_on(doctor::examine(order, cancel.clone(), &mut show));
     if json {
-        let text =
-            serde_json::to_string_pretty(&findings).map_err(|error| CommandError::local(error.to_string()))?;
+        let text = serde_json::to_string_pretty(&findings)
+            .map_err(|error| CommandError::local(error.to_string()))?;
         print(&format!("{text}\n"));
     }
     if cancel.is_cancelled() {
-        return Err(CommandError::interrupted("Interrupted. What was tried out is gone; run it again any time."));
+        return Err(CommandError::interrupted(
+            "Interrupted. What was tried out is gone; run it again any time.",
+        ));
     }
     let count = |state: State| findings.iter().filter(|finding| finding.state == state).count();
     let (failed, warned) = (count(State::Fail), count(State::Warn));

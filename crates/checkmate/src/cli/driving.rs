@@ -36,6 +36,7 @@ pub(super) fn drive(
     let id = session.id.clone();
     warn_left_alone(&session.left_alone);
     warn_unconfined(&session.shell);
+    let shell = session.shell.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         CommandError::local(format!(
             "The program could not be set up: {error}. Close other programs and try again."
@@ -48,8 +49,11 @@ pub(super) fn drive(
     match reported(output, Some(&id), drove)? {
         Drove::Over(outcome) => {
             if let Some(run) = watcher.finished() {
-                anstream::eprint!("{}", ui::card(&id, run, &TaskId::new(TASK), ui::width_of_stderr()));
-                write_summary(output.json.as_deref(), &id, run)?;
+                anstream::eprint!(
+                    "{}",
+                    ui::card(&id, run, &TaskId::new(TASK), &shell, ui::width_of_stderr())
+                );
+                write_summary(output.json.as_deref(), &id, run, &shell)?;
             }
             Ok(exit_code(&outcome))
         }
@@ -106,9 +110,14 @@ pub(super) fn exit_code(outcome: &Outcome) -> u8 {
 }
 
 /// Writes the result of a run where `--json` asks for it.
-pub(super) fn write_summary(path: Option<&Path>, id: &RunId, run: &Run) -> Result<(), CommandError> {
+pub(super) fn write_summary(
+    path: Option<&Path>,
+    id: &RunId,
+    run: &Run,
+    shell: &Shell,
+) -> Result<(), CommandError> {
     let Some(path) = path else { return Ok(()) };
-    let summary = ui::summary(id, run, &TaskId::new(TASK));
+    let summary = ui::summary(id, run, &TaskId::new(TASK), shell);
     let text =
         serde_json::to_string_pretty(&summary).map_err(|error| CommandError::local(error.to_string()))?;
     write(path, &text)
@@ -124,6 +133,7 @@ fn write_failure(path: &Path, id: Option<&RunId>, rule: &str, message: &str) -> 
         "reasons": [{"gate": rule, "message": message}],
         "landed": null,
         "usage": {"calls": 0, "input_tokens": 0, "cached_tokens": 0, "output_tokens": 0, "cost_usd": null},
+        "unconfined": [],
         "verdict": null,
         "evidence": [],
     });

@@ -244,7 +244,7 @@ fn unknown_keys_are_ignored_with_the_nearest_name() {
     ] {
         assert_eq!(said(keys), expected, "{keys}");
     }
-    assert!(!load(&format!("{{\"colour\": 5, {REST}")).set.contains("colour"));
+    assert!(!load(&format!("{{\"colour\": 5, {REST}")).set.contains_key("colour"));
 }
 
 #[test]
@@ -474,7 +474,7 @@ fn every_key_arrives() {
     assert_eq!(config.prompts().len(), prompt::shipped().len());
     // The file is what its comment says it is, but for what would bring a warning.
     let known = schema::SCHEMA["properties"].as_object().unwrap().keys();
-    let left_out: Vec<&String> = known.filter(|key| !set.contains(*key)).collect();
+    let left_out: Vec<&String> = known.filter(|key| !set.contains_key(*key)).collect();
     assert_eq!(left_out, ["reviewer_provider", "reviewer_model", "network"]);
 }
 

@@ -21,5 +21,6 @@ pub(super) fn check(subject: &mut Subject) -> Vec<Finding> {
             "Set the clock, best by a time service: the order of runs and certificates depend on it.",
         )];
     }
-    vec![Finding::ok(CHECK, format!("It is {shown}, after the latest commit."))]
+    let known = if head.is_zero() { "" } else { ", after the latest commit" };
+    vec![Finding::ok(CHECK, format!("It is {shown}{known}."))]
 }

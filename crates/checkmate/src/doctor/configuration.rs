@@ -37,8 +37,14 @@ pub(super) fn check(subject: &mut Subject) -> Vec<Finding> {
         let finding = Finding::of_error(CHECK, warning);
         Finding { state: super::State::Warn, ..finding }
     });
-    let mut found =
-        vec![Finding::ok(CHECK, format!("{} is valid, with {} set.", path.display(), count(loaded.set.len())))];
+    let mut found = vec![Finding::ok(
+        CHECK,
+        format!(
+            "{} is valid, with {} set.",
+            path.display(),
+            count(loaded.set.keys().filter(|key| !key.contains('.')).count())
+        ),
+    )];
     found.extend(warnings);
     let mut loaded = loaded;
     loaded.config.use_environment(&|name| std::env::var(name).ok());

@@ -27,7 +27,8 @@ pub(super) fn check(subject: &mut Subject) -> Vec<Finding> {
     let sandbox = Sandbox { support: confine::support(), ..sandbox };
     let gaps = sandbox.gaps();
     if gaps.is_empty() {
-        let network = if sandbox.network { "may use the network" } else { "have no network but the loopback" };
+        let network =
+            if sandbox.network { "may use the network" } else { "have no network but the loopback" };
         return vec![Finding::ok(
             CHECK,
             format!("Commands are confined to the run's tree, see no other process, and {network}."),
@@ -104,7 +105,12 @@ mod tests {
     fn the_remedy_is_for_what_is_in_the_way() {
         for (path, value, container, expected) in [
             ("/proc/sys/user/max_user_namespaces", "0\n", true, "sysctl user.max_user_namespaces=15000"),
-            ("/proc/sys/kernel/unprivileged_userns_clone", "0\n", false, "kernel.unprivileged_userns_clone=1"),
+            (
+                "/proc/sys/kernel/unprivileged_userns_clone",
+                "0\n",
+                false,
+                "kernel.unprivileged_userns_clone=1",
+            ),
             (
                 "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
                 "1\n",

@@ -54,12 +54,14 @@ fn known(endpoint: &Endpoint, answered: Answered) -> Vec<Finding> {
                     [] => format!("Correct the {role}'s model in the configuration."),
                     names => {
                         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-                        format!("Correct the {role}'s model in the configuration; the nearest names there: {}.", names.join(", "))
+                        format!(
+                            "Correct the {role}'s model in the configuration; the nearest names there: {}.",
+                            names.join(", ")
+                        )
                     }
                 };
-                let message = format!(
-                    "The {role}'s model `{model}` is none of the {offers} that {url} offers."
-                );
+                let message =
+                    format!("The {role}'s model `{model}` is none of the {offers} that {url} offers.");
                 let state = if certain { State::Fail } else { State::Warn };
                 Finding { state, ..Finding::warn(CHECK, message, next) }
             }

@@ -41,8 +41,7 @@ pub(super) fn check(subject: &mut Subject) -> Vec<Finding> {
     let (own, common) = (repository.git_dir(), repository.common_dir());
     let places = vec![repository.root().to_owned(), own.to_owned(), common.to_owned()];
     let named = ["index", "HEAD", "config.worktree"].map(|name| own.join(format!("{name}.lock")));
-    let shared =
-        ["config", "packed-refs", "shallow", "HEAD"].map(|name| common.join(format!("{name}.lock")));
+    let shared = ["config", "packed-refs", "shallow", "HEAD"].map(|name| common.join(format!("{name}.lock")));
     let mut paths: Vec<PathBuf> = named.into_iter().chain(shared).collect();
     paths.extend(below(&common.join("refs")));
     paths.sort();
@@ -122,7 +121,9 @@ impl Lock {
                 continue;
             }
             match std::fs::read_link(process.join("cwd")) {
-                Ok(at) if self.places.iter().any(|place| at.starts_with(place)) => return Holder::Process(id),
+                Ok(at) if self.places.iter().any(|place| at.starts_with(place)) => {
+                    return Holder::Process(id);
+                }
                 Ok(_) => {}
                 // A process of somebody else, or one that ended just now.
                 Err(_) if process.exists() => holder = Holder::Unknown,
@@ -174,9 +175,13 @@ mod tests {
 
     #[test]
     fn ages_are_said_in_the_unit_that_fits() {
-        for (seconds, said) in
-            [(1, "1 second"), (119, "119 seconds"), (600, "10 minutes"), (9000, "2 hours"), (400_000, "4 days")]
-        {
+        for (seconds, said) in [
+            (1, "1 second"),
+            (119, "119 seconds"),
+            (600, "10 minutes"),
+            (9000, "2 hours"),
+            (400_000, "4 days"),
+        ] {
             assert_eq!(ago(Duration::from_secs(seconds)), said);
         }
     }

@@ -100,7 +100,9 @@ fn linked(links: &[String], root: &Path) -> Vec<Finding> {
             let name = link.rsplit('/').next().unwrap_or(link);
             let next = match name {
                 "node_modules" => "Install the packages, such as with `npm ci`, or take the entry out.",
-                ".venv" | "venv" => "Make the environment, such as with `python3 -m venv`, and install the packages.",
+                ".venv" | "venv" => {
+                    "Make the environment, such as with `python3 -m venv`, and install the packages."
+                }
                 _ => "Make it, or take the entry out.",
             };
             Finding::warn(

@@ -26,7 +26,8 @@ pub(super) fn check(subject: &mut Subject) -> Vec<Finding> {
     let mut found: Vec<Finding> =
         recent.filter_map(|id| look(&project.runs, id, latest == Some(id))).collect();
     if found.is_empty() {
-        let message = if runs.is_empty() { "There are no runs yet." } else { "No run and no landing was cut off." };
+        let message =
+            if runs.is_empty() { "There are no runs yet." } else { "No run and no landing was cut off." };
         found.push(Finding::ok(CHECK, message));
     }
     found
@@ -35,7 +36,9 @@ pub(super) fn check(subject: &mut Subject) -> Vec<Finding> {
 fn look(runs: &RunsFolder, id: &RunId, latest: bool) -> Option<Finding> {
     let folder = runs.run(id);
     if let Some(process) = journal::driver(&folder) {
-        return Some(Finding::ok(CHECK, format!("The run {id} is going on (process {process}).")).about(id.as_str()));
+        return Some(
+            Finding::ok(CHECK, format!("The run {id} is going on (process {process}).")).about(id.as_str()),
+        );
     }
     if folder.join("landing.json").exists() {
         let finding = Finding::fail(

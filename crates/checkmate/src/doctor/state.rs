@@ -27,7 +27,11 @@ pub(super) fn check(_: &mut Subject) -> Vec<Finding> {
     if let Err(error) = tempfile::Builder::new().prefix(".doctor-").tempfile_in(there) {
         return vec![Finding::fail(
             CHECK,
-            format!("Runs are kept in {}, but nothing can be written to {}: {error}.", folder.display(), there.display()),
+            format!(
+                "Runs are kept in {}, but nothing can be written to {}: {error}.",
+                folder.display(),
+                there.display()
+            ),
             "Make it writable, or set XDG_STATE_HOME to another folder.",
         )];
     }
@@ -35,7 +39,9 @@ pub(super) fn check(_: &mut Subject) -> Vec<Finding> {
 }
 
 fn room(folder: &Path, there: &Path) -> Finding {
-    let place = if there == folder { format!("{} is writable", folder.display()) } else {
+    let place = if there == folder {
+        format!("{} is writable", folder.display())
+    } else {
         format!("The first run makes {}", folder.display())
     };
     let finding = match free(there) {

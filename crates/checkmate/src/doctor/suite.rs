@@ -117,12 +117,15 @@ fn finding(receipt: &Receipt, config: &Config) -> Finding {
         Signal::Pass { tests } if report.is_some() => {
             let skipped = report.map_or(0, |report| report.skipped);
             let skipped = if skipped == 0 { String::new() } else { format!(" and {skipped} were skipped") };
-            let count = if tests.get() == 1 { "1 test passed".into() } else { format!("{tests} tests passed") };
+            let count =
+                if tests.get() == 1 { "1 test passed".into() } else { format!("{tests} tests passed") };
             Finding::ok(CHECK, format!("{count}{skipped} in {time}{where_it_ran}."))
         }
         Signal::Pass { .. } => Finding::warn(
             CHECK,
-            format!("The test command ended well in {time}, but no test report was recognised in its output; it counts as one test."),
+            format!(
+                "The test command ended well in {time}, but no test report was recognised in its output; it counts as one test."
+            ),
             "Let it print its report (configuration.md lists the known ones), or name a JUnit XML file as `test_report`: \
              without counts, most evidence cannot be gathered.",
         ),
@@ -133,7 +136,10 @@ fn finding(receipt: &Receipt, config: &Config) -> Finding {
         ),
         Signal::Flaky => Finding::warn(
             CHECK,
-            format!("The tests pass and fail on the same tree: {}.", named(&report.map(|report| report.flaky.clone()).unwrap_or_default())),
+            format!(
+                "The tests pass and fail on the same tree: {}.",
+                named(&report.map(|report| report.flaky.clone()).unwrap_or_default())
+            ),
             "Make them deterministic, or leave them out of `test_command`: an unstable test is no evidence.",
         ),
         Signal::Fail => failed(receipt, &time),
@@ -170,7 +176,9 @@ fn failed(receipt: &Receipt, time: &str) -> Finding {
     Finding::warn(
         CHECK,
         format!("{red} of {all} tests failed in {time}{names}."),
-        format!("What is red before a change is not charged to it, but hides what the change breaks. {advice}"),
+        format!(
+            "What is red before a change is not charged to it, but hides what the change breaks. {advice}"
+        ),
     )
 }
 

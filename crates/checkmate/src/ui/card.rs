@@ -13,9 +13,10 @@ use checkmate_machine::verdict::{Gate, State, Verdict};
 use super::gates;
 use super::lines::{printable, seconds};
 use super::wrap::wrapped;
+use crate::journal::Shell;
 
 /// Returns the card of a run that is over, its lines wrapped to a width where there is one.
-pub fn card(id: &RunId, run: &Run, task: &TaskId, width: Option<usize>) -> String {
+pub fn card(id: &RunId, run: &Run, task: &TaskId, shell: &Shell, width: Option<usize>) -> String {
     let Some(cycle) = run.cycle(task) else { return String::new() };
     let goal = printable(cycle.spec().task.goal.lines().next().unwrap_or_default());
     let outcome = run.outcome(task);
@@ -41,6 +42,9 @@ pub fn card(id: &RunId, run: &Run, task: &TaskId, width: Option<usize>) -> Strin
     if count > 0 {
         let commands = if count == 1 { "command" } else { "commands" };
         let _ = writeln!(text, "   {count} {commands} run by Checkmate in {}", seconds(spent));
+    }
+    for gap in shell.gaps() {
+        text.push_str(&wrapped("   ! ", 5, &gap, width));
     }
     for change in cycle.candidate().into_iter().flat_map(|candidate| &candidate.changes) {
         let _ = writeln!(text, "   {} +{} −{}", printable(&change.path), change.added, change.removed);

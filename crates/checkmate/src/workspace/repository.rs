@@ -155,8 +155,14 @@ impl Repository {
 
     /// Returns every path that git tracks or would, deleted files left out.
     pub(crate) fn paths(&self) -> Result<Vec<String>, WorkspaceError> {
-        let listing =
-            self.git.read(&["ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z"])?;
+        let listing = self.git.read(&[
+            "ls-files",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "--deduplicate",
+            "-z",
+        ])?;
         let paths = listing.split(|byte| *byte == 0).filter(|path| !path.is_empty());
         let paths = paths.map(|path| String::from_utf8_lossy(path).into_owned());
         Ok(paths.filter(|path| self.root.join(path).symlink_metadata().is_ok()).collect())
