@@ -345,6 +345,8 @@ pub fn base_url_from_env(provider: &str, env: &dyn Fn(&str) -> Option<String>) -
 }
 
 #[cfg(test)]
+mod agreement;
+#[cfg(test)]
 mod reference;
 #[cfg(test)]
 mod tests;

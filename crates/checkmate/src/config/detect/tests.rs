@@ -3,7 +3,7 @@ use std::fs;
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::{AgentKind, Config};
+use crate::config::{AgentKind, Config, agreement};
 
 /// Makes a repository with files, `path` or `path=content`.
 fn repository(files: &[&str]) -> TempDir {
@@ -25,6 +25,7 @@ fn look(files: &[&str]) -> Detected {
     let detected = detect(root.path());
     let path = root.path().join(".dualagent.json");
     fs::write(&path, render(&detected)).unwrap();
+    assert!(agreement::is_valid(&render(&detected)));
     let loaded = Config::load(&path, root.path()).unwrap();
     assert_eq!(loaded.warnings, [""; 0]);
     assert_eq!(loaded.config.allow_paths, detected.allow_paths);
