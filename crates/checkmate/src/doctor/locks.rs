@@ -125,8 +125,10 @@ impl Lock {
                     return Holder::Process(id);
                 }
                 Ok(_) => {}
-                // A process of somebody else, or one that ended just now.
-                Err(_) if process.exists() => holder = Holder::Unknown,
+                // A process of somebody else; one that is over has no folder any more.
+                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                    holder = Holder::Unknown
+                }
                 Err(_) => {}
             }
         }
