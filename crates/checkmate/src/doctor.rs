@@ -178,12 +178,15 @@ impl Subject {
     }
 
     /// Returns repository and configuration, which most checks need, or says what is missing.
-    fn ready(&self, check: &'static str) -> Result<(&Project, &Loaded), Finding> {
+    fn ready(&self, check: &'static str) -> Result<(&Project, &Loaded), Box<Finding>> {
         let Some(project) = &self.project else {
-            return Err(Finding::skipped(check, "Not looked at: there is no usable repository."));
+            return Err(Box::new(Finding::skipped(check, "Not looked at: there is no usable repository.")));
         };
         let Some(loaded) = &self.loaded else {
-            return Err(Finding::skipped(check, "Not looked at: there is no usable configuration."));
+            return Err(Box::new(Finding::skipped(
+                check,
+                "Not looked at: there is no usable configuration.",
+            )));
         };
         Ok((project, loaded))
     }

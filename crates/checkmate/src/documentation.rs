@@ -56,6 +56,7 @@ fn troubleshooting_quotes_the_errors_of_the_program() {
         agents("openai", |_| None).unwrap_err(),
         agents("opnai", |_| None).unwrap_err(),
         WorkspaceError::NotARepository { directory: repository.clone() }.to_string(),
+        WorkspaceError::GitTooOld { found: "2.37.9".into() }.to_string(),
         WorkspaceError::NoCommits { root: repository }.to_string(),
         WorkspaceError::Unmerged { paths: vec!["src/a.js".into()] }.to_string(),
         WorkspaceError::Staged { paths: vec!["src/a.js".into()] }.to_string(),

@@ -155,7 +155,8 @@ pub fn programs(
             at = words.get(1).map_or_else(|| directory.to_owned(), |folder| directory.join(folder));
         }
         let known = found.iter().any(|(other, _)| other == name);
-        if !known && !(shell && words::is_of_shell(name)) {
+        let of_shell = shell && words::is_of_shell(name);
+        if !known && !of_shell {
             found.push((name.clone(), program::resolve(&words, &at, path)));
         }
     }

@@ -210,6 +210,7 @@ fn old_lock(environment: &TestEnvironment, name: &str) -> std::path::PathBuf {
     lock
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_lock_that_git_left_behind_is_removed_if_nobody_holds_it() {
     let environment = world("http://localhost:1/v1");
@@ -233,6 +234,7 @@ fn a_lock_that_git_left_behind_is_removed_if_nobody_holds_it() {
     assert!(fresh.exists(), "one that is young stays");
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_lock_that_a_git_process_may_hold_stays() {
     let environment = world("http://localhost:1/v1");
@@ -752,6 +754,30 @@ fn a_run_that_is_over_is_none_that_was_cut_off() {
     assert_found(&offline(&environment, 0), "runs", "ok", "No run and no landing was cut off.", "");
 }
 
+/// The tests of the user do not go on when nobody waits for them any more.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_ends_the_tests_and_leaves_nothing() {
+    let environment = world("http://localhost:1/v1");
+    environment.add_waiting_test();
+    let child = environment.start_and_wait(environment.checkmate(&["doctor", "--offline"]));
+    let process = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    let output = environment.seen(&child.wait_with_output().unwrap());
+    assert_has(output.ended(130), &["Interrupted."]);
+    assert_eq!(environment.processes(), [""; 0]);
+    assert_eq!(environment.git(&["for-each-ref", "refs/checkmate"]), "");
+    // One that could not tidy up any more is tidied up after.
+    std::fs::remove_file(environment.path("here")).unwrap();
+    let mut child = environment.start_and_wait(environment.checkmate(&["doctor", "--offline"]));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_ne!(environment.git(&["for-each-ref", "refs/checkmate"]), "");
+    environment.let_go();
+    assert_found(&findings(&environment, 0, &["--offline"]), "tests", "ok", "2 tests passed", "");
+    assert_eq!(environment.git(&["for-each-ref", "refs/checkmate"]), "");
+}
+
 /// Runs the program in a world where user namespaces are switched off, as they are in some containers.
 #[cfg(target_os = "linux")]
 fn without_namespaces(environment: &TestEnvironment, arguments: &[&str]) -> Option<Output> {
@@ -765,6 +791,22 @@ fn without_namespaces(environment: &TestEnvironment, arguments: &[&str]) -> Opti
     let mut command = environment.command("unshare");
     command.args(["-Ur", "sh", "-c", line, "sh", env!("CARGO_BIN_EXE_checkmate")]).args(arguments);
     Some(environment.output(&mut command))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_is_nearly_full_is_named() {
+    let environment = world("http://localhost:1/v1");
+    for (size, state, message) in [("64m", "fail", "has 64 MB left."), ("500m", "warn", "has 500 MB left.")] {
+        let line = "mount -t tmpfs -o size=\"$1\" none \"$2\" && shift 2 && exec \"$@\"";
+        let mut command = environment.command("unshare");
+        command.args(["-Urm", "sh", "-c", line, "sh", size]).arg(environment.path("state"));
+        command.args([env!("CARGO_BIN_EXE_checkmate"), "doctor", "--json", "--offline", "--no-tests"]);
+        let output = environment.output(&mut command);
+        // Some machines do not let everybody mount.
+        let Ok(found) = serde_json::from_str::<Vec<Value>>(&output.stdout) else { return };
+        assert_found(&found, "state", state, message, "Make room");
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -811,4 +853,84 @@ fn a_run_that_is_confined_in_full_or_not_at_all_says_so_on_the_card() {
         "Commands are not confined",
         "Leave `sandbox` out",
     );
+}
+
+/// The page about trouble quotes what is said here, word for word but for names.
+#[cfg(target_os = "linux")]
+#[test]
+fn troubleshooting_quotes_what_doctor_says() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/troubleshooting.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let port = regex::Regex::new(r"127\.0\.0\.1:\d+").unwrap();
+    let quoted = |environment: &TestEnvironment, found: &[Value], check: &str, parts: &[&str]| {
+        let of_check =
+            || found.iter().filter(|finding| finding["check"] == check && finding["state"] != "ok");
+        assert!(of_check().next().is_some(), "{check}: {found:#?}");
+        for finding in of_check() {
+            for part in parts {
+                let said = environment.normal(finding[*part].as_str().unwrap());
+                let said =
+                    said.replace("$TMP/repo", "/home/you/project").replace("RUN", "20261121-233700-zajc");
+                let said = port.replace_all(&said, "127.0.0.1:8080").into_owned();
+                assert!(page.contains(&format!("{said}\n")), "troubleshooting.md does not have: {said}");
+            }
+        }
+    };
+    let environment = TestEnvironment::new();
+    let keys = json!({"allow_paths": ["src/**", "tests/**"], "test_command": "sh src/text.sh"});
+    configure(&environment, "http://localhost:1/v1", keys);
+    environment.cycle(&Script::approved());
+    let run = environment.run_folder();
+    old_lock(&environment, "index.lock");
+    std::fs::write(run.join("landing.json"), "{}").unwrap();
+    let found = findings(&environment, 1, &["--offline"]);
+    quoted(&environment, &found, "locks", &["message"]);
+    quoted(&environment, &found, "allow_paths", &["message", "next"]);
+    quoted(&environment, &found, "tests", &["message"]);
+    quoted(&environment, &found, "runs", &["message"]);
+    std::fs::remove_file(run.join("landing.json")).unwrap();
+    // A run that has begun and nothing more.
+    let journal = std::fs::read_to_string(run.join("journal.jsonl")).unwrap();
+    std::fs::write(run.join("journal.jsonl"), format!("{}\n", journal.lines().next().unwrap())).unwrap();
+    quoted(&environment, &findings(&environment, 1, &["--offline", "--no-tests"]), "runs", &["message"]);
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let list = Provider::of(&["gpt-5.1", "gpt-5.1-mini", "text-embedding-3-small"]);
+    let page_of_portal = Provider::start(200, "content-type: text/html\r\n", "<html>");
+    let locked = Provider::start(401, "", "{}");
+    for (url, parts) in [
+        (list.url(), &["message", "next"][..]),
+        (format!("http://{closed}/v1"), &["message"]),
+        (format!("https://{}/v1", list.address), &["message"]),
+        (page_of_portal.url(), &["message"]),
+        (locked.url(), &["message"]),
+    ] {
+        let environment = TestEnvironment::new();
+        let role = json!({"provider": "vllm", "model": "gpt-51", "base_url": url});
+        environment.config(json!({"builder": role, "reviewer": {"provider": "replay", "model": "m"}}));
+        let found = findings(&environment, 1, &["--no-tests"]);
+        quoted(&environment, &found, "model", parts);
+    }
+    if let Some(output) = without_namespaces(&environment, &["doctor", "--json", "--offline", "--no-tests"]) {
+        let found: Vec<Value> = serde_json::from_str(&output.stdout).unwrap();
+        quoted(&environment, &found, "sandbox", &["message", "next"]);
+    }
+}
+
+#[test]
+fn the_page_about_events_has_an_example_of_a_finding() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/events.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let section = page.split("\n## ").find(|section| section.starts_with("What doctor finds")).unwrap();
+    let example = section.lines().find(|line| line.starts_with('{')).unwrap();
+    let example: serde_json::Map<String, Value> = serde_json::from_str(example).unwrap();
+    let environment = TestEnvironment::new();
+    environment.config(json!({"builder_provider": "anthropic", "builder_model": "m", "reviewer_provider": "ollama", "reviewer_model": "m"}));
+    let found = offline(&environment, 1);
+    assert!(found.contains(&Value::Object(example.clone())), "{found:#?}");
+    for field in example.keys() {
+        assert!(section.contains(&format!("| `{field}` |")), "{field}");
+    }
+    for finding in &found {
+        assert_has(section, &[&format!("`{}`", finding["check"].as_str().unwrap())]);
+    }
 }

@@ -65,6 +65,11 @@ fn what_init_proposes_runs_under_doctor() {
              self.assertEqual(one(), 1)\n",
         ),
     ];
+    let pytest = [
+        ("pyproject.toml", "[project]\nname = \"x\"\nversion = \"1\"\n[tool.pytest.ini_options]\n"),
+        ("app.py", "def one():\n    return 1\n"),
+        ("tests/test_app.py", "from app import one\n\ndef test_one():\n    assert one() == 1\n"),
+    ];
     let make = [("Makefile", "test:\n\t@echo ok 1 - one\n\t@echo 1..1\n")];
     let go = [
         ("go.mod", "module x\n\ngo 1.20\n"),
@@ -75,6 +80,7 @@ fn what_init_proposes_runs_under_doctor() {
         ("node", &node, "npm test"),
         ("npm", &workspaces, "npm test --workspaces --if-present"),
         ("python3", &unittest, "python3 -m unittest discover -s tests"),
+        ("python3 -m pytest", &pytest, "python3 -m pytest"),
         ("make", &make, "make test"),
         ("go", &go, "go test ./..."),
     ] {

@@ -50,7 +50,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     }
     text.push_str("\nWhat follows:\n");
     for (key, sentence) in effects::effects(&config, land) {
-        text.push_str(&format!("{key:<26} {sentence}\n"));
+        text.push_str(&format!("{key:<28} {sentence}\n"));
     }
     print(&text);
     for warning in warnings {

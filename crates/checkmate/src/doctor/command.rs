@@ -8,7 +8,7 @@ const CHECK: &str = "test command";
 pub(super) fn check(subject: &mut Subject) -> Vec<Finding> {
     let (project, loaded) = match subject.ready(CHECK) {
         Ok(ready) => ready,
-        Err(finding) => return vec![finding],
+        Err(finding) => return vec![*finding],
     };
     let config = &loaded.config;
     let command = &config.test_command;

@@ -17,7 +17,7 @@ const SKEW: Duration = Duration::from_secs(5 * 60);
 
 pub(super) async fn check(subject: &Subject) -> Vec<Finding> {
     if let Err(finding) = subject.ready(CHECK) {
-        return vec![finding];
+        return vec![*finding];
     }
     if subject.order.offline {
         return vec![Finding::skipped(CHECK, "Not checked: `--offline` leaves the models' endpoints alone.")];

@@ -12,7 +12,7 @@ const CHECK: &str = "key";
 pub(super) fn check(subject: &mut Subject) -> Vec<Finding> {
     let (_, loaded) = match subject.ready(CHECK) {
         Ok(ready) => ready,
-        Err(finding) => return vec![finding],
+        Err(finding) => return vec![*finding],
     };
     let roles = loaded.config.roles();
     let settings = roles.iter().map(|(role, settings)| (*role, agent_settings(settings))).collect();

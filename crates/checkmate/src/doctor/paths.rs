@@ -16,7 +16,7 @@ const ALIKE: f64 = 0.5;
 pub(super) fn check(subject: &mut Subject) -> Vec<Finding> {
     let (project, loaded) = match subject.ready(ALLOWED) {
         Ok(ready) => ready,
-        Err(finding) => return vec![finding],
+        Err(finding) => return vec![*finding],
     };
     let mut found = match project.repository.paths() {
         Ok(paths) => allowed(&loaded.config.allow_paths, &paths),

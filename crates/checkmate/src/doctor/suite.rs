@@ -25,7 +25,7 @@ const PREFIX: &str = "doctor-";
 pub(super) fn check(subject: &mut Subject) -> Vec<Finding> {
     let (project, loaded) = match subject.ready(CHECK) {
         Ok(ready) => ready,
-        Err(finding) => return vec![finding],
+        Err(finding) => return vec![*finding],
     };
     if !subject.order.tests {
         return vec![Finding::skipped(CHECK, "Not run: `--no-tests` leaves the test command alone.")];

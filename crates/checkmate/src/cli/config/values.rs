@@ -28,7 +28,7 @@ impl Row {
             (None, None) => "default".into(),
         };
         let name = self.keys.first().map(String::as_str).unwrap_or_default();
-        format!("{name:<26} {:<44} {from}\n", self.value)
+        format!("{name:<28} {:<44} {from}\n", self.value)
     }
 }
 
