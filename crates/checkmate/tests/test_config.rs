@@ -216,12 +216,13 @@ fn config_check_says_where_each_value_comes_from() {
     "model": "n", "time_limit_s": 9
   },
   "test_command": "sh test/run.sh",
-  "agent_time_limit_s": 77
+  "agent_time_limit_s": 77,
+  "budget": {"max_minutes": 40}
 }"#,
     );
     environment.set("OPENAI_BASE_URL", "http://localhost:1/v1");
     environment.set("ANTHROPIC_API_KEY", "not-a-real-key-at-all");
-    let output = environment.run(&["config", "check", "--land", "commit"]);
+    let output = environment.run(&["config", "check", "--land", "commit", "--max-calls", "9"]);
     output.ended(0);
     for (key, expected) in [
         ("builder.provider", "openai .dualagent.json:3"),
@@ -237,6 +238,9 @@ fn config_check_says_where_each_value_comes_from() {
         ("test_command", "sh test/run.sh .dualagent.json:8"),
         ("review_mode", "always default"),
         ("land", "commit command line"),
+        ("budget.max_calls", "9 command line"),
+        ("budget.max_minutes", "40 .dualagent.json:10"),
+        ("budget.max_tokens", "no limit default"),
         ("sandbox", "on default"),
         ("network", "off default"),
     ] {
@@ -304,6 +308,8 @@ fn config_check_explains_what_other_values_lead_to() {
         (json!({"sandbox": true, "network": true}), "network", "Commands may use the network."),
         (json!({"sandbox": true}), "network", "no network but their own loopback"),
         (json!({"land": "ask"}), "land", "it waits for `checkmate land`"),
+        (json!({}), "budget", "Nothing limits what a run may use"),
+        (json!({"budget": {"max_calls": 5}}), "budget", "Room is set aside before each call"),
         (json!({"mutants_at_once": 2}), "mutants_at_once", "It has no effect, because `evidence`"),
         (json!({"max_iterations": 1}), "max_iterations", "The builder has one turn"),
         (json!({"test_command": "sh test/run.sh && true"}), "test_command", "it is run by `sh -c`"),

@@ -25,6 +25,7 @@ pub(super) fn effects(config: &Config, land: Option<LandPolicy>) -> Vec<(&'stati
             "It has no effect, because `evidence` switches `mutation` off: there are no mutants.".into(),
         ));
     }
+    effects.push(("budget", budget(config).to_owned()));
     effects.push(("sandbox", sandbox(config).to_owned()));
     effects.push(("network", network(config).to_owned()));
     effects.push(("land", landing(land.or(config.land)).to_owned()));
@@ -158,6 +159,16 @@ fn examiner(config: &Config) -> &'static str {
             "The examiner writes probes from the goal alone; a change on which one fails twice is not approved."
         }
         None => "Without an examiner, nobody but the builder writes tests of the change.",
+    }
+}
+
+fn budget(config: &Config) -> &'static str {
+    let limited = !config.budget.run.is_unlimited()
+        || config.budget.roles.values().any(|own| !own.limits.is_unlimited());
+    if limited {
+        "Room is set aside before each call; where it is not left, the run ends without an approval and can be resumed."
+    } else {
+        "Nothing limits what a run may use but its turns and time limits."
     }
 }
 

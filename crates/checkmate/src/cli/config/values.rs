@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use checkmate_machine::budget::Limits;
 use checkmate_machine::ids::Role;
 use checkmate_machine::spec::{EvidenceRules, LandPolicy, Level, ReviewMode, Strictness};
 use checkmate_machine::verdict::GateName;
@@ -32,16 +33,18 @@ impl Row {
     }
 }
 
+/// What the command line says of settings.
+pub(super) struct Flags {
+    pub(super) land: Option<LandPolicy>,
+    pub(super) budget: Limits,
+}
+
 fn row(keys: &[&str], value: impl Into<String>) -> Row {
     Row { keys: keys.iter().map(|key| (*key).to_owned()).collect(), value: value.into(), other: None }
 }
 
 /// Returns every setting that is in force, in the order of the documentation.
-pub(super) fn rows(
-    config: &Config,
-    land: Option<LandPolicy>,
-    env: &dyn Fn(&str) -> Option<String>,
-) -> Vec<Row> {
+pub(super) fn rows(config: &Config, flags: &Flags, env: &dyn Fn(&str) -> Option<String>) -> Vec<Row> {
     let mut rows = agent(Role::Builder, &config.builder, env);
     rows.push(row(&["builder.patch_form"], config.patch_form().name()));
     rows.extend(agent(Role::Reviewer, &config.reviewer, env));
@@ -69,9 +72,13 @@ pub(super) fn rows(
         row(&["evidence"], evidence(&config.evidence)),
         row(&["mutants_at_once"], config.mutants_at_once.to_string()),
     ]);
+    rows.extend(budget("budget", &config.budget.run, &flags.budget));
+    for (role, own) in config.budget.roles.iter().filter(|(_, own)| !own.limits.is_unlimited()) {
+        rows.extend(budget(&format!("{role}.budget"), &own.limits, &Limits::default()));
+    }
     rows.extend(sandbox(config.sandbox.as_ref()));
     rows.extend([
-        landing(land, config.land),
+        landing(flags.land, config.land),
         row(&["link_paths"], list(&config.link_paths, "none")),
         row(&["keep_env"], list(&config.keep_env, "none")),
         row(&["prompts"], list(&config.prompt_files.keys().cloned().collect::<Vec<_>>(), "the shipped ones")),
@@ -129,13 +136,11 @@ fn agent(role: Role, settings: &RoleSettings, env: &dyn Fn(&str) -> Option<Strin
 }
 
 fn price(price: Price) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "prices are far below 2^53 millionths of a dollar")]
-    let dollars = |micro: u64| micro as f64 / 1e6;
     format!(
-        "${} in, ${} cached, ${} out for a million",
-        dollars(price.input),
-        dollars(price.cached),
-        dollars(price.output)
+        "{} in, {} cached, {} out for a million",
+        money(price.input),
+        money(price.cached),
+        money(price.output)
     )
 }
 
@@ -173,6 +178,29 @@ fn landing(flag: Option<LandPolicy>, file: Option<LandPolicy>) -> Row {
         Some(LandPolicy::Ask) => "ask",
     };
     Row { other: flag.map(|_| "command line".into()), ..row(&["land"], value) }
+}
+
+/// Returns the limits of a run or a role; those that `flags` have are the command line's.
+fn budget(name: &str, limits: &Limits, flags: &Limits) -> Vec<Row> {
+    let dollars = |micro: Option<u64>| micro.map(money);
+    [
+        ("max_calls", limits.calls.map(|most| most.to_string()), flags.calls.is_some()),
+        ("max_tokens", limits.tokens.map(|most| most.to_string()), flags.tokens.is_some()),
+        ("max_usd", dollars(limits.cost_micro_usd), flags.cost_micro_usd.is_some()),
+        ("max_minutes", limits.minutes.map(|most| most.to_string()), flags.minutes.is_some()),
+    ]
+    .into_iter()
+    .map(|(key, most, flag)| Row {
+        keys: vec![format!("{name}.{key}")],
+        value: most.unwrap_or_else(|| "no limit".into()),
+        other: flag.then(|| "command line".into()),
+    })
+    .collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "amounts are far below 2^53 millionths of a dollar")]
+fn money(micro: u64) -> String {
+    format!("${}", micro as f64 / 1e6)
 }
 
 fn sandbox(sandbox: Option<&Sandbox>) -> Vec<Row> {
