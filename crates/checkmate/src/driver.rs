@@ -270,7 +270,7 @@ async fn time_over(run: &Run, since: Instant) {
 }
 
 /// Waits for Ctrl-C or a request to end.
-async fn interrupt() {
+pub(crate) async fn interrupt() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

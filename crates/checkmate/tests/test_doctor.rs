@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::environment::{Output, TestEnvironment, assert_has, assert_has_not};
 use crate::script::Script;
+use crate::test_terminal::TERMINAL;
 
 /// A key that must be seen nowhere.
 const KEY: &str = "sk-never-to-be-seen-0123456789";
@@ -232,6 +233,26 @@ fn a_lock_that_git_left_behind_is_removed_if_nobody_holds_it() {
     assert_has(output.ended(0), &["Removed $TMP/repo/.git/index.lock.", "main.lock."]);
     assert!(stale.iter().all(|lock| !lock.exists()));
     assert!(fresh.exists(), "one that is young stays");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_person_is_asked_before_anything_is_mended() {
+    for (answers, stays) in [("n,n", true), ("y,n", false)] {
+        let environment = world("http://localhost:1/v1");
+        let lock = old_lock(&environment, "index.lock");
+        let mut command = environment.command("python3");
+        command.args(["-c", TERMINAL, answers, env!("CARGO_BIN_EXE_checkmate")]);
+        let output = environment.output(command.args(["doctor", "--fix", "--offline", "--no-tests"]));
+        let seen = environment.normal(&output.stdout);
+        assert_has(
+            &seen,
+            &["Remove $TMP/repo/.git/index.lock? [y/N]", "Make the folder $TMP/state/checkmate? [y/N]"],
+        );
+        assert_eq!(lock.exists(), stays, "{seen}");
+        assert!(!environment.path("state/checkmate").exists(), "{seen}");
+        assert_eq!(output.code, Some(i32::from(stays)), "{seen}");
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -6,7 +6,7 @@ use crate::environment::{TestEnvironment, assert_has, assert_has_not};
 use crate::script::{Script, approves, builds, builds_with, shout};
 
 /// Runs a command at a terminal of its own, answers its questions, and exits as it does.
-const TERMINAL: &str = r#"
+pub(crate) const TERMINAL: &str = r#"
 import os, pty, sys
 answers, command = sys.argv[1].split(","), sys.argv[2:]
 child, terminal = pty.fork()

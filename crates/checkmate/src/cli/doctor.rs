@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::{Place, print};
 use crate::doctor::{self, Finding, Order, State};
+use crate::driver;
 use crate::error::CommandError;
 use crate::exit_code;
 use crate::human::Human;
@@ -80,14 +81,12 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     Ok(if failed == 0 { exit_code::DONE } else { exit_code::ERROR })
 }
 
-/// Has Ctrl-C end the test command in order, so that nothing of it is left.
+/// Has Ctrl-C and requests to end stop the test command in order, so that nothing of it is left.
 fn interruptible(cancel: &Cancel) -> Result<(), CommandError> {
     let cancel = cancel.clone();
     let listening = std::thread::Builder::new().name("interrupt".into()).spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        if let Ok(runtime) = runtime
-            && runtime.block_on(tokio::signal::ctrl_c()).is_ok()
-        {
+        if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            runtime.block_on(driver::interrupt());
             cancel.cancel();
         }
     });
