@@ -9,14 +9,14 @@ pub(super) fn check(subject: &mut Subject) -> Vec<Finding> {
     match Project::discover(subject.directory()) {
         Ok(project) => {
             let root = project.repository.root().display().to_string();
-            let branch = match project.repository.branch() {
-                Ok(Some(branch)) => format!("on the branch `{branch}`"),
-                Ok(None) | Err(_) => "on no branch".into(),
+            let head = match project.repository.at_head() {
+                Ok(head) => head,
+                Err(error) => return vec![Finding::of_error(CHECK, &error)],
             };
-            let commit: String = project
-                .repository
-                .head()
-                .map_or_else(|_| String::new(), |head| head.as_str().chars().take(10).collect());
+            let branch = head
+                .branch
+                .map_or_else(|| "on no branch".to_owned(), |name| format!("on the branch `{name}`"));
+            let commit: String = head.commit.as_str().chars().take(10).collect();
             let unfinished = project.repository.refuse_in_progress().err();
             subject.project = Some(project);
             let mut found = vec![Finding::ok(CHECK, format!("{root} is {branch} at the commit {commit}."))];
