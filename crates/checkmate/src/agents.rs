@@ -5,11 +5,13 @@
 //!
 //! In reading order: `table` lists the providers, `service` turns settings into an address and a key, `http` asks,
 //! `request` says what goes out, `tap` watches what comes in, `thought` keeps thinking out of a reply, `fault` says what
-//! went wrong, `listing` which models there are, `retry` asks again, `replay` plays scripts.
+//! went wrong, `listing` which models there are, `retry` asks again, `replay` plays scripts; `models` looks at an endpoint
+//! without asking a model.
 
 mod fault;
 mod http;
 mod listing;
+pub mod models;
 mod replay;
 mod request;
 mod retry;
@@ -354,6 +356,27 @@ fn innermost(error: &dyn std::error::Error) -> String {
 /// Returns the form of patches that a provider's models write best.
 pub fn patch_form(provider: &str) -> PatchForm {
     table::patch_form(provider)
+}
+
+/// What a provider's row says about agents whose configuration says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usual {
+    /// The provider's address.
+    pub base_url: Option<&'static str>,
+    /// The environment variable of its key; `None` if none is needed.
+    pub key_variable: Option<&'static str>,
+    /// The most tokens of a reply; `None` if that is left to the model.
+    pub max_output_tokens: Option<u32>,
+}
+
+/// Returns what is usual for a provider; `None` if there is no such provider.
+pub fn usual(provider: &str) -> Option<Usual> {
+    let row = table::find(provider)?;
+    let key_variable = match row.key {
+        table::Key::Variable { name, .. } => Some(name),
+        table::Key::Optional => None,
+    };
+    Some(Usual { base_url: row.base_url, key_variable, max_output_tokens: row.max_output_tokens })
 }
 
 /// Returns the cells of every provider's row, for the documentation: name, key variable, usual address and form of

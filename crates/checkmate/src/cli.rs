@@ -4,6 +4,7 @@ mod apply;
 mod budget;
 mod config;
 mod demo;
+mod doctor;
 mod driving;
 mod init;
 mod land;
@@ -42,6 +43,7 @@ enum Command {
     Run(run::Args),
     Demo(demo::Args),
     Init(init::Args),
+    Doctor(doctor::Args),
     Config(config::Args),
     Resume(resume::Args),
     Land(land::Args),
@@ -101,6 +103,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::main(&place, &args),
         Command::Demo(args) => demo::main(&args),
         Command::Init(args) => init::main(&place, &args),
+        Command::Doctor(args) => doctor::main(&place, &args),
         Command::Config(args) => config::main(&place, &args),
         Command::Resume(args) => resume::main(&place, &args),
         Command::Land(args) => land::main(&place, &args),

@@ -12,7 +12,7 @@ mod schema;
 mod shape;
 mod syntax;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -132,8 +132,9 @@ pub struct Loaded {
     pub config: Config,
     /// Full sentences, each behind the file and place that it is about.
     pub warnings: Vec<String>,
-    /// The keys that the file sets; every other value is a default.
-    pub set: BTreeSet<String>,
+    /// The keys that the file sets, those in objects with a dot before their name, and where; every other value is a
+    /// default.
+    pub set: BTreeMap<String, Position>,
 }
 
 /// Why there is no configuration.
@@ -256,7 +257,7 @@ impl Config {
             Some(config) if problems.is_empty() => Ok(Loaded {
                 config,
                 warnings: findings.warnings.iter().map(|problem| located(path, problem)).collect(),
-                set: findings.sound.into_keys().collect(),
+                set: findings.places,
             }),
             Some(_) | None => Err(ConfigError::Invalid { path: path.to_owned(), problems }),
         }
@@ -345,6 +346,8 @@ pub fn base_url_from_env(provider: &str, env: &dyn Fn(&str) -> Option<String>) -
     env(variable).map(|url| url.trim().to_owned()).filter(|url| !url.is_empty())
 }
 
+#[cfg(test)]
+mod agreement;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]

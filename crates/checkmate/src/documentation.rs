@@ -56,6 +56,7 @@ fn troubleshooting_quotes_the_errors_of_the_program() {
         agents("openai", |_| None).unwrap_err(),
         agents("opnai", |_| None).unwrap_err(),
         WorkspaceError::NotARepository { directory: repository.clone() }.to_string(),
+        WorkspaceError::GitTooOld { found: "2.37.9".into() }.to_string(),
         WorkspaceError::NoCommits { root: repository }.to_string(),
         WorkspaceError::Unmerged { paths: vec!["src/a.js".into()] }.to_string(),
         WorkspaceError::Staged { paths: vec!["src/a.js".into()] }.to_string(),
@@ -301,7 +302,8 @@ fn the_example_of_a_result_has_the_fields_of_one() {
     let task = TaskId::new("main");
     let run =
         Run::new(vec![PlannedTask { id: task.clone(), depends_on: Vec::new(), spec: spec() }], 1).unwrap();
-    let summary = serde_json::to_value(ui::summary(&RunId::new("r"), &run, &task)).unwrap();
+    let shell = serde_json::from_value(serde_json::json!({"time_limit_s": 1})).unwrap();
+    let summary = serde_json::to_value(ui::summary(&RunId::new("r"), &run, &task, &shell)).unwrap();
     let page = page("events.md");
     let section = page.split("\n## ").find(|section| section.starts_with("The result")).unwrap();
     let example = section.split("```json\n").nth(1).unwrap().split("```").next().unwrap();

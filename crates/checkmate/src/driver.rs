@@ -34,6 +34,8 @@ use crate::redact::Redactor;
 use crate::session::Session;
 use crate::ui::{self, PartId, Told, Watcher};
 
+pub(crate) use self::perform::confinement;
+
 /// How long commands have to end after an interrupt before the program gives up on them.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -232,7 +234,7 @@ async fn conduct<'a>(
             }
             watcher.begin(key.named(), &action);
             if matches!(action, Action::Ask(Question::Land)) {
-                watcher.propose(run, &key.task);
+                watcher.propose(run, &key.task, performer.shell());
                 let candidate = run.cycle(&key.task).and_then(|cycle| cycle.candidate());
                 performer.propose(candidate.map_or("", |candidate| &candidate.diff));
             }

@@ -59,18 +59,22 @@ impl Human {
 /// Asks for a yes or a no on standard error, and reads it as one key: see [`Asked`]. The words of a no may be empty.
 pub fn yes_or_no(question: &str) -> Result<(bool, String), CommandError> {
     let stopped = || CommandError::interrupted("Interrupted, and nothing was begun.");
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|_| stopped())?;
-    let answer = runtime.block_on(async {
-        let mut interrupts = Interrupts::listen().ok()?;
-        tokio::select! {
-            answer = answer(Asked { question: question.to_owned(), diff: None }) => answer,
-            () = interrupts.stop() => None,
-        }
-    });
-    // The terminal may still wait for a line; the program does not.
-    runtime.shutdown_background();
-    answer.ok_or_else(stopped)
+    let ask = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+        let answer = runtime.block_on(async {
+            let mut interrupts = Interrupts::listen().ok()?;
+            tokio::select! {
+                answer = answer(Asked { question: question.to_owned(), diff: None }) => answer,
+                () = interrupts.stop() => None,
+            }
+        });
+        // The terminal may still wait for a line; the program does not.
+        runtime.shutdown_background();
+        answer
+    };
+    // On a thread of its own, because whoever asks may be inside of a runtime.
+    let answer = std::thread::scope(|scope| scope.spawn(ask).join());
+    answer.ok().flatten().ok_or_else(stopped)
 }
 
 /// A question with what belongs to it.

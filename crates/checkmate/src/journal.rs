@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::RoleSettings;
 use crate::error::CommandError;
 use crate::forecast::Total;
-use crate::process::confine::Support;
+use crate::process::confine::{Gap, Support};
 use crate::state::JOURNAL;
 
 /// The version that this program writes, and the only one that it drives on.
@@ -79,6 +79,16 @@ pub struct Shell {
     pub sandbox: Option<Sandbox>,
 }
 
+impl Shell {
+    /// Says, in fragments of sentences, what commands of the run could do although they should not.
+    pub fn gaps(&self) -> Vec<String> {
+        match &self.sandbox {
+            Some(sandbox) => sandbox.gaps().into_iter().map(Gap::said).collect(),
+            None => vec!["commands were not confined (`sandbox` is off)".into()],
+        }
+    }
+}
+
 /// How the commands of a run are confined.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sandbox {
@@ -99,6 +109,13 @@ pub struct Sandbox {
     /// What the machine could do when the run began.
     #[serde(default)]
     pub support: Support,
+}
+
+impl Sandbox {
+    /// Says what commands can do on this machine although they should not.
+    pub fn gaps(&self) -> Vec<Gap> {
+        self.support.gaps(self.network)
+    }
 }
 
 /// A task in the header.
@@ -529,6 +546,16 @@ fn prompt_hash(action: &Action) -> Option<String> {
 
 fn call_hash(call: &Call) -> String {
     hash(&format!("{}\n{}", call.prompt.system, call.prompt.user))
+}
+
+/// Returns who drives a run now: a process id, or `unknown`.
+pub fn driver(folder: &Path) -> Option<String> {
+    let mut file = File::open(folder.join("lock")).ok()?;
+    let Err(std::fs::TryLockError::WouldBlock) = file.try_lock_shared() else { return None };
+    let mut holder = String::new();
+    file.read_to_string(&mut holder).ok();
+    let holder = holder.trim();
+    Some(if holder.is_empty() { "unknown".into() } else { holder.into() })
 }
 
 /// Takes the run's lock; the operating system gives it back when the process ends, however it ends.

@@ -5,6 +5,7 @@
 
 pub mod cli;
 
+pub mod doctor;
 pub mod driver;
 pub mod forecast;
 pub mod journal;

@@ -153,6 +153,33 @@ pub fn conditions(command: &CommandLine, keep_env: &[String]) -> Option<String> 
     Some(format!("{program}\n{environment:?}"))
 }
 
+/// Returns the programs that a command starts, as far as they can be known without running it: each name with its file,
+/// or with the reason why there is none. What a shell does itself is left out.
+pub fn programs(
+    command: &CommandLine,
+    directory: &Path,
+    keep_env: &[String],
+) -> Vec<(String, Result<PathBuf, String>)> {
+    let [room, temporary] = ["/room", "/temporary"].map(Path::new);
+    let environment = environment::of(command, directory, room, temporary, keep_env, pytest::Plan::Text);
+    let path = environment.get(std::ffi::OsStr::new("PATH"));
+    let shell = words::shell_line(command).is_some();
+    let mut found: Vec<(String, Result<PathBuf, String>)> = Vec::new();
+    let mut at = directory.to_owned();
+    for words in words::simple_commands(command) {
+        let Some(name) = words.first() else { continue };
+        if shell && name == "cd" {
+            at = words.get(1).map_or_else(|| directory.to_owned(), |folder| directory.join(folder));
+        }
+        let known = found.iter().any(|(other, _)| other == name);
+        let of_shell = shell && words::is_of_shell(name);
+        if !known && !of_shell {
+            found.push((name.clone(), program::resolve(&words, &at, path)));
+        }
+    }
+    found
+}
+
 /// Runs a command to its end, whatever that is.
 ///
 /// A command that cannot be started is a receipt too ([`Ended::NotStarted`]). When this returns, no process of the

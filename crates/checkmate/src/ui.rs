@@ -23,13 +23,13 @@ use serde::Serialize;
 
 use self::live::Live;
 use self::screen::Screen;
-use crate::journal::{Record, now};
+use crate::journal::{Record, Shell, now};
 
 pub use self::card::{card, diff};
 pub use self::lines::{Lines, printable, printable_lines};
 pub use self::live::PartId;
 pub use self::summary::{Summary, summary};
-pub use self::wrap::{columns, width, width_of_stderr};
+pub use self::wrap::{columns, width, width_of_stderr, wrapped};
 
 /// A notice with where and when.
 #[derive(Debug, Clone)]
@@ -209,19 +209,23 @@ impl Watcher {
     }
 
     /// Shows the verdict on a change to the person who is asked whether it may land.
-    pub fn propose(&mut self, run: &Run, task: &TaskId) {
+    pub fn propose(&mut self, run: &Run, task: &TaskId, shell: &Shell) {
         self.hide();
         self.proposed = run.cycle(task).and_then(|cycle| cycle.verdict()).cloned();
-        anstream::eprint!("{}", card::proposal(&self.run, run, task, width_of_stderr()));
+        anstream::eprint!("{}", card::proposal(&self.run, run, task, shell, width_of_stderr()));
     }
 
     /// Shows the verdict card of a run that is over. What was shown already when its landing was asked about is not
     /// shown again.
-    pub fn conclude(&self, run: &Run, task: &TaskId) {
+    pub fn conclude(&self, run: &Run, task: &TaskId, shell: &Shell) {
         let shown = self.proposed.is_some()
             && run.cycle(task).and_then(|cycle| cycle.verdict()) == self.proposed.as_ref();
-        let show = if shown { card::closing } else { card };
-        anstream::eprint!("{}", show(&self.run, run, task, width_of_stderr()));
+        let width = width_of_stderr();
+        let text = match shown {
+            true => card::closing(&self.run, run, task, width),
+            false => card(&self.run, run, task, shell, width),
+        };
+        anstream::eprint!("{text}");
     }
 
     fn finish_lines(&mut self) {

@@ -49,6 +49,7 @@ pub use self::candidate::Applied;
 pub use self::directory::{DirectoryApply, DirectoryWish, apply_to_directory};
 pub use self::git::Environment;
 pub use self::land::LandAnswer;
+pub(crate) use self::repository::git_version;
 pub use self::repository::{Repository, repository_key};
 pub use self::undo::UndoAnswer;
 

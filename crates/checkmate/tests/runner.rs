@@ -34,6 +34,8 @@ mod test_crash;
 #[cfg(test)]
 mod test_demo;
 #[cfg(test)]
+mod test_doctor;
+#[cfg(test)]
 mod test_evidence;
 #[cfg(test)]
 mod test_gates;

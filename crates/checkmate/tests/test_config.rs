@@ -160,55 +160,189 @@ fn a_prompt_file_of_the_workspace_says_where_the_form_is_explained() {
     assert!(asked[0].version.contains("+search_replace@file:"), "{}", asked[0].version);
 }
 
+/// Returns what `config check` prints for these keys, with models that need no key.
+fn checked(keys: &Value, arguments: &[&str]) -> String {
+    let model = json!({"provider": "local", "model": "m", "base_url": "http://localhost:1/v1"});
+    let environment = TestEnvironment::new();
+    let mut all = json!({"builder": model, "reviewer": model});
+    all.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+    environment.config(all);
+    let output = environment.run(&[&["config", "check"], arguments].concat());
+    output.ended(0);
+    output.stdout
+}
+
+/// Returns the line of a setting: the first that begins with its name.
+fn line(text: &str, key: &str) -> String {
+    let line = text
+        .lines()
+        .find(|line| line.starts_with(&format!("{key} ")))
+        .unwrap_or_else(|| panic!("{key}: {text}"));
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns what follows from a setting.
+fn effect(text: &str, key: &str) -> String {
+    let (_, effects) = text.split_once("What follows:").unwrap();
+    line(effects, key)
+}
+
 #[test]
 fn config_check_says_which_form_is_asked_for() {
     for (form, expected, from) in [(None, "whole_file", "default"), (Some("diff"), "diff", "file")] {
-        let environment = TestEnvironment::new();
-        let mut builder = json!({"provider": "local", "model": "m", "base_url": "http://localhost:1/v1"});
-        let reviewer = builder.clone();
+        let mut keys = json!({});
         if let Some(form) = form {
-            builder["patch_form"] = form.into();
+            keys["builder"] = json!({"provider": "local", "model": "m", "base_url": "http://localhost:1/v1", "patch_form": form});
         }
-        environment.config(json!({"builder": builder, "reviewer": reviewer}));
-        let output = environment.run(&["config", "check"]);
-        output.ended(0);
-        let line = output.stdout.lines().find(|line| line.starts_with("builder.patch_form ")).unwrap();
-        assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["builder.patch_form", expected, from]);
-        assert_has(&output.stdout, &["The builder is asked for "]);
+        let text = checked(&keys, &[]);
+        let line = line(&text, "builder.patch_form");
+        let expected = format!("builder.patch_form {expected} ");
+        assert!(line.starts_with(&expected), "{line}");
+        assert_eq!(line.contains("default"), from == "default", "{line}");
+        assert_has(&effect(&text, "builder.patch_form"), &["The builder is asked for "]);
+    }
+}
+
+#[test]
+fn config_check_says_where_each_value_comes_from() {
+    let mut environment = TestEnvironment::new();
+    environment.write(
+        ".dualagent.json",
+        r#"{
+  // Models that need no key.
+  "builder_provider": "openai", "builder_model": "m",
+  "reviewer": {
+    "provider": "anthropic",
+    "model": "n", "time_limit_s": 9
+  },
+  "test_command": "sh test/run.sh",
+  "agent_time_limit_s": 77,
+  "budget": {"max_minutes": 40}
+}"#,
+    );
+    environment.set("OPENAI_BASE_URL", "http://localhost:1/v1");
+    environment.set("ANTHROPIC_API_KEY", "not-a-real-key-at-all");
+    let output = environment.run(&["config", "check", "--land", "commit", "--max-calls", "9"]);
+    output.ended(0);
+    for (key, expected) in [
+        ("builder.provider", "openai .dualagent.json:3"),
+        ("builder.model", "m .dualagent.json:3"),
+        ("builder.base_url", "http://localhost:1/v1 environment (OPENAI_BASE_URL)"),
+        ("builder.api_key_env", "OPENAI_API_KEY (not set) default"),
+        ("builder.time_limit_s", "77 s .dualagent.json:9"),
+        ("reviewer.model", "n .dualagent.json:6"),
+        ("reviewer.time_limit_s", "9 s .dualagent.json:6"),
+        ("reviewer.base_url", "https://api.anthropic.com/v1/ default"),
+        ("reviewer.api_key_env", "ANTHROPIC_API_KEY (set) default"),
+        ("reviewer.price", "not set, so no costs are shown default"),
+        ("test_command", "sh test/run.sh .dualagent.json:8"),
+        ("review_mode", "always default"),
+        ("land", "commit command line"),
+        ("budget.max_calls", "9 command line"),
+        ("budget.max_minutes", "40 .dualagent.json:10"),
+        ("budget.max_tokens", "no limit default"),
+        ("sandbox", "on default"),
+        ("network", "off default"),
+    ] {
+        assert_eq!(line(&output.stdout, key), format!("{key} {expected}"));
+    }
+    assert_has_not(&output.stdout, &["not-a-real-key"]);
+}
+
+/// Which of the two keys about reviews says what: every mode with every value.
+#[test]
+fn config_check_explains_every_pair_of_mode_and_flag() {
+    for (mode, flag, review, on_test_pass) in [
+        (
+            "always",
+            true,
+            "after every turn whose tests are green.",
+            "true has no effect, because `review_mode` is \"always\"",
+        ),
+        (
+            "always",
+            false,
+            "after every turn whose tests are green.",
+            "false has no effect, because `review_mode` is \"always\"",
+        ),
+        (
+            "selective",
+            true,
+            "as with \"always\", because `review_on_test_pass` is true",
+            "is reviewed like any other",
+        ),
+        ("selective", false, "but not after the first one, because", "is approved without a review"),
+        (
+            "final_only",
+            true,
+            "only when the run would otherwise end",
+            "true has no effect, because `review_mode` is \"final_only\"",
+        ),
+        (
+            "final_only",
+            false,
+            "only when the run would otherwise end",
+            "false has no effect, because `review_mode` is \"final_only\"",
+        ),
+    ] {
+        let text = checked(&json!({"review_mode": mode, "review_on_test_pass": flag}), &[]);
+        assert_has(&effect(&text, "review_mode"), &[review]);
+        assert_has(&effect(&text, "review_on_test_pass"), &[on_test_pass]);
+    }
+}
+
+#[test]
+fn config_check_explains_what_other_values_lead_to() {
+    for (keys, key, expected) in [
+        (json!({"review_strictness": "lenient"}), "review_strictness", "Only critical bugs"),
+        (json!({"review_strictness": "balanced"}), "review_strictness", "minor findings do not"),
+        (json!({"review_strictness": "strict"}), "review_strictness", "minor ones included"),
+        (json!({}), "enable_moderator", "the keys of a moderator have no effect"),
+        (
+            json!({"enable_moderator": true, "moderator": {"provider": "ollama", "model": "big"}}),
+            "enable_moderator",
+            "The moderator, big of ollama, decides",
+        ),
+        (json!({"sandbox": false}), "sandbox", "because `sandbox` is off"),
+        (json!({"sandbox": false}), "network", "It has no effect, because `sandbox` is off"),
+        (json!({"sandbox": true, "network": true}), "network", "Commands may use the network."),
+        (json!({"sandbox": true}), "network", "no network but their own loopback"),
+        (json!({"land": "ask"}), "land", "it waits for `checkmate land`"),
+        (json!({}), "budget", "Nothing limits what a run may use"),
+        (json!({"budget": {"max_calls": 5}}), "budget", "Room is set aside before each call"),
+        (json!({"mutants_at_once": 2}), "mutants_at_once", "It has no effect, because `evidence`"),
+        (json!({"max_iterations": 1}), "max_iterations", "The builder has one turn"),
+        (json!({"test_command": "sh test/run.sh && true"}), "test_command", "it is run by `sh -c`"),
+    ] {
+        let text = checked(&keys, &[]);
+        assert_has(&effect(&text, key), &[expected]);
     }
 }
 
 #[test]
 fn config_check_explains_evidence_and_examiner() {
-    let model = json!({"provider": "local", "model": "m", "base_url": "http://localhost:1/v1"});
-    let check = |keys: Value| {
-        let environment = TestEnvironment::new();
-        let mut all = json!({"builder": model, "reviewer": model});
-        all.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
-        environment.config(all);
-        let output = environment.run(&["config", "check"]);
-        output.ended(0);
-        output.stdout
-    };
-    let line = |text: &str, key: &str| {
-        let line = text.lines().find(|line| line.starts_with(&format!("{key} "))).unwrap();
-        line.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
+    let check = |keys: Value| checked(&keys, &[]);
     let usual = check(json!({"evidence": null}));
     assert_eq!(line(&usual, "evidence"), "evidence on; budget: determinism mutation default");
     assert_eq!(line(&usual, "examiner"), "examiner none default");
     assert_has(
-        &usual,
-        &["A green change is examined further", "Without an examiner, nobody but the builder"],
+        &effect(&usual, "evidence"),
+        &["A green change is examined further", "`determinism`, `mutation`"],
     );
+    assert_has(&effect(&usual, "examiner"), &["Without an examiner, nobody but the builder"]);
     let off = check(json!({"evidence": false}));
-    assert_eq!(line(&off, "evidence"), "evidence off file");
-    assert_has(&off, &["Nothing beyond the tests is examined"]);
+    assert_has(&line(&off, "evidence"), &["evidence off .dualagent.json:"]);
+    assert_has(&effect(&off, "evidence"), &["Nothing beyond the tests is examined"]);
     let single = check(json!({"evidence": {"mutation": "off", "determinism": "on"}, "examiner": true}));
-    assert_eq!(line(&single, "evidence"), "evidence on; off: mutation file");
-    assert_eq!(line(&single, "examiner"), "examiner local m at http://localhost:1/v1 file");
-    assert_has(&single, &["with the reviewer's model; another model sees other mistakes"]);
+    assert_has(&line(&single, "evidence"), &["evidence on; off: mutation .dualagent.json:"]);
+    assert_has(&effect(&single, "evidence"), &["because `evidence` switches it off: `mutation`"]);
+    assert_has(&line(&single, "examiner"), &["examiner local m at http://localhost:1/v1 .dualagent.json:"]);
+    assert_has(
+        &effect(&single, "examiner"),
+        &["with the reviewer's model; another model sees other mistakes"],
+    );
     let few = check(json!({"evidence": {"all": "off", "red_green": "on"}, "examiner": {"time_limit_s": 9}}));
     assert_has(&line(&few, "evidence"), &["on: red_green; off: scope protected"]);
-    assert_has(&few, &["nothing runs them, because `evidence` switches `probes` off"]);
+    assert_has(&line(&few, "examiner.time_limit_s"), &["9 s .dualagent.json:"]);
+    assert_has(&effect(&few, "examiner"), &["nothing runs them, because `evidence` switches `probes` off"]);
 }

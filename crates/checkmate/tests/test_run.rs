@@ -101,15 +101,7 @@ fn the_result_for_programs_has_the_agreed_fields() {
     assert_snapshot!(format!("{result:#}"), @r#"
     {
       "outcome": "approved",
-      "usage": {
-        "calls": 2,
-        "calls_by_role": {
-          "builder": 1,
-          "reviewer": 1
-        },
-        "cached_tokens": 0,
-        "cost_usd": null
-      },
+      "unconfined": [],
       "stopped_by": null,
       "turns": 1,
       "reasons": [
@@ -128,6 +120,15 @@ fn the_result_for_programs_has_the_agreed_fields() {
           "src/shout.sh",
           "test/shout_test.sh"
         ]
+      },
+      "usage": {
+        "calls": 2,
+        "calls_by_role": {
+          "builder": 1,
+          "reviewer": 1
+        },
+        "cached_tokens": 0,
+        "cost_usd": null
       }
     }
     "#);

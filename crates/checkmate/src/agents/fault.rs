@@ -356,15 +356,17 @@ fn broken_off(service: &Service, error: &(dyn Error + 'static)) -> Fault {
     Fault::passing(format!("{} broke off the connection: {cause}. Try again.", capitalised(who)))
 }
 
-fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+pub(super) fn causes<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| error.source())
 }
 
-fn root<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+pub(super) fn root<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
     causes(error).last().unwrap_or(error)
 }
 
-fn is_certificate_error(error: &(dyn Error + 'static)) -> bool {
+pub(super) fn is_certificate_error(error: &(dyn Error + 'static)) -> bool {
     wraps(error, &|error| {
         matches!(error.downcast_ref::<rustls::Error>(), Some(rustls::Error::InvalidCertificate(_)))
     })
@@ -407,14 +409,14 @@ fn out_of_quota(body: &str) -> bool {
     WORDS.iter().any(|word| body.contains(word))
 }
 
-fn is_html(headers: &HeaderMap, body: &str) -> bool {
+pub(super) fn is_html(headers: &HeaderMap, body: &str) -> bool {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let start: String = body.trim_start().chars().take(20).collect::<String>().to_lowercase();
     content_type.starts_with("text/html") || start.starts_with("<!doctype html") || start.starts_with("<html")
 }
 
 /// Returns the status with what the provider says about it.
-fn words(service: &Service, response: &Response<'_>) -> String {
+pub(super) fn words(service: &Service, response: &Response<'_>) -> String {
     let status = response.status;
     if is_html(response.headers, response.body) {
         return format!("HTTP {status}, with a web page");
@@ -431,7 +433,7 @@ fn words(service: &Service, response: &Response<'_>) -> String {
 }
 
 /// Makes foreign words fit for a message: one line, no control characters, not too long, no secrets, no final stop.
-fn quote(service: &Service, text: &str) -> String {
+pub(super) fn quote(service: &Service, text: &str) -> String {
     let text = service.scrub(text);
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let line = words.collect::<Vec<_>>().join(" ");

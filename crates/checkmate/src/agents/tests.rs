@@ -482,3 +482,16 @@ fn an_untrusted_certificate_is_named() {
         assert!(error.failure.message.contains(part), "{}", error.failure.message);
     }
 }
+
+#[test]
+fn a_look_at_an_endpoint_tells_a_certificate_apart() {
+    let base_url = Some(format!("https://localhost:{}/v1", tls::start()));
+    let settings = AgentSettings { base_url, ..AgentSettings::new("local", "m") };
+    let (endpoints, refused) = models::Endpoint::of(&builder(settings), &env);
+    assert!(refused.is_empty());
+    let told = block_on(endpoints[0].ask(Duration::from_secs(20)));
+    let trouble = told.unwrap_err();
+    assert_eq!(trouble.cause, models::Cause::Certificate, "{trouble:?}");
+    assert!(trouble.message.contains("The certificate of https://localhost"), "{trouble:?}");
+    assert!(trouble.next.contains("SSL_CERT_FILE"), "{trouble:?}");
+}

@@ -11,7 +11,7 @@ use crate::driver::{self, Drove};
 use crate::error::CommandError;
 use crate::exit_code;
 use crate::human::Human;
-use crate::journal::Shell;
+use crate::journal::{Sandbox, Shell};
 use crate::session::{Session, TASK};
 use crate::ui::{self, Watcher};
 
@@ -36,6 +36,7 @@ pub(super) fn drive(
     let id = session.id.clone();
     warn_left_alone(&session.left_alone);
     warn_unconfined(&session.shell);
+    let shell = session.shell.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         CommandError::local(format!(
             "The program could not be set up: {error}. Close other programs and try again."
@@ -50,8 +51,8 @@ pub(super) fn drive(
     match reported(output, Some(&id), drove)? {
         Drove::Over(outcome) => {
             if let Some(run) = watcher.finished() {
-                watcher.conclude(run, &TaskId::new(TASK));
-                write_summary(output.json.as_deref(), &id, run)?;
+                watcher.conclude(run, &TaskId::new(TASK), &shell);
+                write_summary(output.json.as_deref(), &id, run, &shell)?;
             }
             Ok(exit_code(&outcome))
         }
@@ -66,7 +67,9 @@ pub(super) fn drive(
 
 /// Tells what commands can do on this machine although they should not.
 fn warn_unconfined(shell: &Shell) {
-    let gaps = shell.sandbox.as_ref().map(|sandbox| sandbox.support.gaps()).unwrap_or_default();
+    let gaps = shell.sandbox.as_ref().map(Sandbox::gaps).unwrap_or_default();
+    let gaps: Vec<String> =
+        gaps.iter().map(|gap| format!("{} (no {})", gap.allows, gap.lacks.name())).collect();
     if !gaps.is_empty() {
         anstream::eprintln!("  · Commands can {} on this machine.", gaps.join(", and "));
     }
@@ -106,9 +109,14 @@ pub(super) fn exit_code(outcome: &Outcome) -> u8 {
 }
 
 /// Writes the result of a run where `--json` asks for it.
-pub(super) fn write_summary(path: Option<&Path>, id: &RunId, run: &Run) -> Result<(), CommandError> {
+pub(super) fn write_summary(
+    path: Option<&Path>,
+    id: &RunId,
+    run: &Run,
+    shell: &Shell,
+) -> Result<(), CommandError> {
     let Some(path) = path else { return Ok(()) };
-    let summary = ui::summary(id, run, &TaskId::new(TASK));
+    let summary = ui::summary(id, run, &TaskId::new(TASK), shell);
     let text =
         serde_json::to_string_pretty(&summary).map_err(|error| CommandError::local(error.to_string()))?;
     write(path, &text)
@@ -124,6 +132,7 @@ fn write_failure(path: &Path, id: Option<&RunId>, rule: &str, message: &str) -> 
         "reasons": [{"gate": rule, "message": message}],
         "landed": null,
         "usage": {"calls": 0, "input_tokens": 0, "cached_tokens": 0, "output_tokens": 0, "cost_usd": null},
+        "unconfined": [],
         "verdict": null,
         "evidence": [],
     });

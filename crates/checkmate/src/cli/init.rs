@@ -30,14 +30,15 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
 
 /// Writes the configuration and says what was found.
 pub(super) fn write(root: &Path, path: &Path) -> Result<(), CommandError> {
-    let detected = detect::detect(root);
+    let detected = detect::write(root, path)
+        .map_err(|error| CommandError::local(format!("{} could not be written: {error}.", path.display())))?;
     for finding in &detected.findings {
         anstream::eprintln!("{finding}");
     }
-    std::fs::write(path, detect::render(&detected))
-        .map_err(|error| CommandError::local(format!("{} could not be written: {error}.", path.display())))?;
     anstream::eprintln!(
-        "Wrote {}. Choose the models in it, set the keys it names in the environment, then: checkmate run \"GOAL\"",
+        "Wrote {}. The models in it are proposals that nobody has checked: choose yours, set their keys in the environment, \
+         and let `checkmate doctor` look whether models, keys and test command are what a run needs. Then: checkmate run \
+         \"GOAL\"",
         path.display()
     );
     Ok(())

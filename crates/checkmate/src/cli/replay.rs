@@ -28,7 +28,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     })?;
     print(&story.text());
     let task = TaskId::new(TASK);
-    print(&ui::card(&id, &run, &task, ui::width(&std::io::stdout())));
+    print(&ui::card(&id, &run, &task, &contents.header.shell, ui::width(&std::io::stdout())));
     match (contents.ended(), run.outcome(&task)) {
         (Some(recorded), Some(outcome)) if *recorded == outcome => {
             anstream::eprintln!("Replayed {records} records to the same outcome.");

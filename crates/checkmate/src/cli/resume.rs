@@ -40,8 +40,11 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     if commands.is_empty()
         && let Some(outcome) = session.run.outcome(&task)
     {
-        anstream::eprint!("{}", ui::card(&session.id, &session.run, &task, ui::width_of_stderr()));
-        driving::write_summary(args.output.json.as_deref(), &session.id, &session.run)?;
+        anstream::eprint!(
+            "{}",
+            ui::card(&session.id, &session.run, &task, &session.shell, ui::width_of_stderr())
+        );
+        driving::write_summary(args.output.json.as_deref(), &session.id, &session.run, &session.shell)?;
         return Ok(driving::exit_code(&outcome));
     }
     let human = if args.output.events { Human::absent() } else { Human::at_terminal() };

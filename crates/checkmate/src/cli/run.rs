@@ -40,7 +40,7 @@ pub(super) struct Args {
 
 /// What happens to an approved change.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Land {
+pub(super) enum Land {
     /// It goes into the working tree, uncommitted
     Apply,
     /// It is committed on the present branch

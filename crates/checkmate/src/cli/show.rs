@@ -81,13 +81,13 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
         return Ok(exit_code::DONE);
     }
     if args.json {
-        let summary = ui::summary(&id, &run, &task);
+        let summary = ui::summary(&id, &run, &task, &contents.header.shell);
         let text =
             serde_json::to_string_pretty(&summary).map_err(|error| CommandError::local(error.to_string()))?;
         print(&format!("{text}\n"));
     } else {
         print(&story.text());
-        print(&ui::card(&id, &run, &task, ui::width(&std::io::stdout())));
+        print(&ui::card(&id, &run, &task, &contents.header.shell, ui::width(&std::io::stdout())));
     }
     Ok(exit_code::DONE)
 }

@@ -97,7 +97,7 @@ pub fn detect(root: &Path) -> Detected {
         if !detected.languages.contains(&project.language) {
             detected.languages.push(project.language);
         }
-        detected.findings.push(project.finding.clone());
+        detected.findings.extend(project.findings.clone());
     }
     detected.test_command = test_command(&survey, &projects, &mut detected.findings);
     detected.allow_paths = allow_paths(&survey, &projects);
@@ -114,30 +114,62 @@ pub fn detect(root: &Path) -> Detected {
         ));
     }
     detected.link_paths = link_paths(root, &projects);
-    if !detected.link_paths.is_empty() {
+    let (there, missing): (Vec<String>, Vec<String>) =
+        detected.link_paths.iter().cloned().partition(|path| root.join(path).exists());
+    if !there.is_empty() {
         detected.findings.push(format!(
             "Git ignores {}, which tests may need; each run gets a link to it.",
-            quoted(&detected.link_paths)
+            quoted(&there)
         ));
+    }
+    if !missing.is_empty() {
+        detected
+            .findings
+            .push(format!("Each run gets a link to {} as well, once it is there.", quoted(&missing)));
     }
     detected
 }
 
+/// Looks at the repository at `root` and writes a configuration for it to `path`.
+pub fn write(root: &Path, path: &Path) -> std::io::Result<Detected> {
+    let detected = detect(root);
+    std::fs::write(path, render(&detected))?;
+    Ok(detected)
+}
+
 /// Chooses one command that runs all tests, and says why.
 fn test_command(survey: &Survey, projects: &[Project], findings: &mut Vec<String>) -> Option<String> {
-    let commands: Vec<&str> = projects.iter().filter_map(|project| project.test_command.as_deref()).collect();
-    let make = survey.read("Makefile").is_some_and(|text| has_test_target(&text));
+    let known = projects.iter().any(|project| project.test_command.is_some() && !project.guessed);
+    let meant = projects.iter().filter(|project| !(known && project.guessed));
+    let commands: Vec<&str> = meant.filter_map(|project| project.test_command.as_deref()).collect();
+    let make = ["GNUmakefile", "makefile", "Makefile"]
+        .into_iter()
+        .any(|name| survey.read(name).is_some_and(|text| has_test_target(&text)));
     let (command, why) = match (commands.as_slice(), make) {
         ([], false) => {
-            findings.push("No test command was found; set `test_command` before the first run.".into());
+            let looked = if projects.is_empty() {
+                "there is no Cargo.toml, package.json, pyproject.toml, go.mod, pom.xml or build.gradle in the root or \
+                 near it, and no Makefile with a target `test`"
+            } else {
+                "nothing names one, and there is no Makefile with a target `test`"
+            };
+            findings.push(format!(
+                "No test command was found: {looked}. Set `test_command` before the first run; until then it is a command \
+                 that fails and says so."
+            ));
             return None;
         }
-        ([], true) => ("make test".to_owned(), "the Makefile has a target `test`"),
+        ([], true) => {
+            ("make test".to_owned(), "nothing else was found, and the Makefile has a target `test`")
+        }
         ([only], _) => ((*only).to_owned(), "that is how its tests are run"),
         ([_, ..], true) => {
             ("make test".to_owned(), "there is more than one project, and the Makefile has a target `test`")
         }
-        (several, false) => (several.join(" && "), "there is more than one project"),
+        (several, false) => (
+            several.join(" && "),
+            "there is more than one project; if only one of them is meant, leave the others out",
+        ),
     };
     findings.push(format!("The test command is `{command}`: {why}."));
     Some(command)
@@ -241,12 +273,18 @@ fn link_paths(root: &Path, projects: &[Project]) -> Vec<String> {
     let mut dirs: BTreeSet<&str> =
         projects.iter().flat_map(|project| &project.places).map(String::as_str).collect();
     dirs.insert("");
-    dirs.iter()
-        .flat_map(|dir| {
-            LINKS.map(|link| if dir.is_empty() { link.to_owned() } else { format!("{dir}/{link}") })
-        })
-        .filter(|path| check_path(path).is_ok() && root.join(path).is_dir() && is_ignored(root, path))
-        .collect()
+    let usual = dirs.iter().flat_map(|dir| {
+        LINKS.map(|link| if dir.is_empty() { link.to_owned() } else { format!("{dir}/{link}") })
+    });
+    let mut paths: Vec<String> = usual.filter(|path| root.join(path).is_dir()).collect();
+    for need in projects.iter().flat_map(|project| &project.needs) {
+        if !paths.contains(need) {
+            paths.push(need.clone());
+        }
+    }
+    // A slash at the end says that it is a folder, even before it is there.
+    paths.retain(|path| check_path(path).is_ok() && is_ignored(root, &format!("{path}/")));
+    paths
 }
 
 /// Asks git whether it ignores a path. Outside of a repository it ignores nothing.

@@ -23,6 +23,8 @@ pub(super) struct Findings {
     pub(super) warnings: Vec<Problem>,
     /// The keys of the file that are set to something usable, and where.
     pub(super) sound: BTreeMap<String, Position>,
+    /// Every known key of the file, those in objects with a dot before their name, and where.
+    pub(super) places: BTreeMap<String, Position>,
     /// The keys of the file that are set to something unusable; nothing more is said about them.
     pub(super) broken: BTreeSet<String>,
 }
@@ -90,9 +92,16 @@ impl<'a> Checker<'a> {
                 self.warn(start, format!("`{key}` is not a key of this file and is ignored. {hint}"));
                 return true;
             };
+            self.note(&key, start);
             return self.value(&key, &pair.value, rule);
         }
+        self.note(&key, start);
         schema.get("additionalProperties").is_none_or(|rule| self.value(&key, &pair.value, rule))
+    }
+
+    fn note(&mut self, key: &str, start: usize) {
+        let at = self.document.position(start);
+        self.findings.places.entry(key.to_owned()).or_insert(at);
     }
 
     fn value(&mut self, key: &str, node: &Node<'_>, rule: &'a Value) -> bool {

@@ -135,6 +135,11 @@ impl Performer {
         self.workspace.remove_further_sites().ok();
     }
 
+    /// Returns what the shell was told.
+    pub(super) fn shell(&self) -> &Shell {
+        &self.shell
+    }
+
     /// Waits until no command runs.
     pub(super) async fn is_idle(&self) {
         self.sites.all().await;
@@ -275,7 +280,7 @@ impl Performer {
 }
 
 /// Says what the commands of a run may read, write and reach.
-fn confinement(
+pub(crate) fn confinement(
     sandbox: &Sandbox,
     link_paths: &[String],
     workspace: &Workspace,

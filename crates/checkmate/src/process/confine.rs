@@ -65,19 +65,59 @@ impl Support {
         self.namespaces && self.files && self.calls
     }
 
-    /// Says what commands can do here that they should not, each as a part of a sentence; empty if nothing.
-    pub fn gaps(self) -> Vec<&'static str> {
+    /// Says what commands can do here that they should not; empty if nothing. `network` says that they may use it.
+    pub fn gaps(self, network: bool) -> Vec<Gap> {
         let mut gaps = Vec::new();
         if !self.files {
-            gaps.push("read and write every file that you can (no Landlock)");
+            gaps.push(Gap { allows: "read and write every file that you can", lacks: Part::Files });
         }
         if !self.namespaces {
-            gaps.push("use the network and leave processes behind (no user namespaces)");
+            let allows =
+                if network { "leave processes behind" } else { "use the network and leave processes behind" };
+            gaps.push(Gap { allows, lacks: Part::Namespaces });
         }
         if !self.calls {
-            gaps.push("make any system call (no seccomp)");
+            gaps.push(Gap { allows: "make any system call", lacks: Part::Calls });
         }
         gaps
+    }
+}
+
+/// Something that confined commands can do on a machine although they should not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// What, as in "commands can …".
+    pub allows: &'static str,
+    /// What the machine lacks.
+    pub lacks: Part,
+}
+
+/// The parts of confinement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Files.
+    Files,
+    /// Network and processes.
+    Namespaces,
+    /// System calls.
+    Calls,
+}
+
+impl Part {
+    /// Returns what the operating system calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Files => "Landlock",
+            Part::Namespaces => "user namespaces",
+            Part::Calls => "seccomp",
+        }
+    }
+}
+
+impl Gap {
+    /// Says what commands of a run could do.
+    pub fn said(self) -> String {
+        format!("commands could {} here (no {})", self.allows, self.lacks.name())
     }
 }
 

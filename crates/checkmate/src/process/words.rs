@@ -40,6 +40,17 @@ pub(super) fn is_shell(program: &str) -> bool {
     matches!(program, "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash")
 }
 
+/// Returns whether a shell does something itself, or what stands there is no plain name at all.
+pub(super) fn is_of_shell(word: &str) -> bool {
+    const OWN: [&str; 36] = [
+        "!", ".", ":", "[", "[[", "break", "case", "cd", "command", "continue", "do", "done", "echo", "elif",
+        "else", "esac", "eval", "exec", "exit", "export", "false", "fi", "for", "if", "printf", "read",
+        "return", "set", "shift", "source", "test", "then", "trap", "true", "unset", "while",
+    ];
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-+/~".contains(c);
+    OWN.contains(&word) || !word.chars().all(plain) || word.starts_with('~')
+}
+
 /// `-c`, `-ec`, `-lc`
 fn is_line_option(option: &str) -> bool {
     option

@@ -17,22 +17,23 @@ use super::gates;
 use super::lines::{printable, seconds};
 use super::wrap::wrapped;
 use crate::agents::SCRIPTED_MODEL;
+use crate::journal::Shell;
 
 /// Returns the card of a run that is over, its lines wrapped to a width where there is one.
-pub fn card(id: &RunId, run: &Run, task: &TaskId, width: Option<usize>) -> String {
+pub fn card(id: &RunId, run: &Run, task: &TaskId, shell: &Shell, width: Option<usize>) -> String {
     let Some(cycle) = run.cycle(task) else { return String::new() };
     let outcome = run.outcome(task);
     let because = because(outcome.as_ref(), cycle.verdict());
-    let mut text = body(id, cycle, title(outcome.as_ref()), &because, width);
+    let mut text = body(id, cycle, title(outcome.as_ref()), &because, shell, width);
     text.push_str(&end(id, outcome.as_ref(), width));
     text
 }
 
 /// Returns the card of an approved change, for the person who decides whether it lands.
-pub(super) fn proposal(id: &RunId, run: &Run, task: &TaskId, width: Option<usize>) -> String {
+pub(super) fn proposal(id: &RunId, run: &Run, task: &TaskId, shell: &Shell, width: Option<usize>) -> String {
     let Some(cycle) = run.cycle(task) else { return String::new() };
     let because = format!("Approved because {}.", approved(cycle.verdict()));
-    let mut text = body(id, cycle, ("APPROVED", AnsiColor::Green), &because, width);
+    let mut text = body(id, cycle, ("APPROVED", AnsiColor::Green), &because, shell, width);
     text.push('\n');
     text
 }
@@ -51,6 +52,7 @@ fn body(
     cycle: &Cycle,
     (title, colour): (&str, AnsiColor),
     because: &str,
+    shell: &Shell,
     width: Option<usize>,
 ) -> String {
     let goal = printable(cycle.spec().task.goal.lines().next().unwrap_or_default());
@@ -67,6 +69,9 @@ fn body(
     if count > 0 {
         let commands = if count == 1 { "command" } else { "commands" };
         let _ = writeln!(text, "   {count} {commands} run by Checkmate in {}", seconds(spent));
+    }
+    for gap in shell.gaps() {
+        text.push_str(&wrapped("   ! ", 5, &gap, width));
     }
     for change in cycle.candidate().into_iter().flat_map(|candidate| &candidate.changes) {
         let _ = writeln!(text, "   {} +{} −{}", printable(&change.path), change.added, change.removed);

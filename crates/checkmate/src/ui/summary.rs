@@ -10,6 +10,7 @@ use checkmate_machine::verdict::{Decision, Gate, Verdict};
 use serde::Serialize;
 
 use super::card::with_run;
+use crate::journal::Shell;
 
 /// The result of a run.
 #[derive(Debug, Serialize)]
@@ -28,6 +29,8 @@ pub struct Summary {
     pub landed: Option<Landed>,
     /// What the agents cost.
     pub usage: RunUsage,
+    /// What commands could do on the machine although they should not; empty if nothing.
+    pub unconfined: Vec<String>,
     /// The latest verdict: its gates with state, cost and objections, and what shows that the goal is reached.
     pub verdict: Option<Verdict>,
     /// What Checkmate ran.
@@ -82,7 +85,7 @@ pub struct Evidence {
 }
 
 /// Sums up a run that is over.
-pub fn summary(id: &RunId, run: &Run, task: &TaskId) -> Summary {
+pub fn summary(id: &RunId, run: &Run, task: &TaskId, shell: &Shell) -> Summary {
     let cycle = run.cycle(task);
     let outcome = run.outcome(task);
     let mut usage = RunUsage::default();
@@ -114,6 +117,7 @@ pub fn summary(id: &RunId, run: &Run, task: &TaskId) -> Summary {
         reasons: reasons(id, run, task),
         landed,
         usage,
+        unconfined: shell.gaps(),
         verdict: cycle.and_then(|cycle| cycle.verdict()).cloned(),
         evidence: cycle
             .into_iter()

@@ -60,7 +60,7 @@ pub(super) fn cut(text: &str, width: usize) -> String {
 /// Puts `head`, which may hold colours, before a text whose further lines begin below its column `indent`.
 ///
 /// A word that is longer than a line stands on a line of its own, whole.
-pub(super) fn wrapped(head: &str, indent: usize, text: &str, width: Option<usize>) -> String {
+pub fn wrapped(head: &str, indent: usize, text: &str, width: Option<usize>) -> String {
     hung(head, indent, indent, text, width)
 }
 

@@ -153,6 +153,27 @@ impl Repository {
         repository_key(self)
     }
 
+    /// Returns every path that git tracks or would, deleted files left out.
+    pub(crate) fn paths(&self) -> Result<Vec<String>, WorkspaceError> {
+        let listing = self.git.read(&[
+            "ls-files",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "--deduplicate",
+            "-z",
+        ])?;
+        let paths = listing.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        let paths = paths.map(|path| String::from_utf8_lossy(path).into_owned());
+        Ok(paths.filter(|path| self.root.join(path).symlink_metadata().is_ok()).collect())
+    }
+
+    /// Returns the time of the commit that HEAD names, in seconds since 1970.
+    pub(crate) fn head_time(&self) -> Result<i64, WorkspaceError> {
+        let line = self.git.line(&["log", "-1", "--no-show-signature", "--format=%ct", "HEAD"])?;
+        Ok(line.trim().parse().unwrap_or_default())
+    }
+
     /// Returns this work tree's own git directory: its HEAD and index.
     pub(crate) fn git_dir(&self) -> &Path {
         &self.git_dir
@@ -205,6 +226,13 @@ pub fn repository_key(repository: &Repository) -> String {
     let hash = Sha256::digest(repository.root.as_os_str().as_bytes());
     let short: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
     format!("{}-{short}", plain.trim_matches('-')).trim_start_matches('-').to_owned()
+}
+
+/// Returns the version of the git program, if it is new enough.
+pub(crate) fn git_version(directory: &Path) -> Result<String, WorkspaceError> {
+    let said = Git::at(directory, &Environment::inherited()).line(&["--version"])?;
+    check_version(&said)?;
+    Ok(said.trim_start_matches("git version ").to_owned())
 }
 
 fn canonical(path: &Path) -> Result<PathBuf, WorkspaceError> {

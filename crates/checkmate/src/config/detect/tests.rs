@@ -1,9 +1,11 @@
+mod layouts;
+
 use std::fs;
 
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::{AgentKind, Config};
+use crate::config::{AgentKind, Config, agreement};
 
 /// Makes a repository with files, `path` or `path=content`.
 fn repository(files: &[&str]) -> TempDir {
@@ -25,6 +27,7 @@ fn look(files: &[&str]) -> Detected {
     let detected = detect(root.path());
     let path = root.path().join(".dualagent.json");
     fs::write(&path, render(&detected)).unwrap();
+    assert!(agreement::is_valid(&render(&detected)));
     let loaded = Config::load(&path, root.path()).unwrap();
     assert_eq!(loaded.warnings, [""; 0]);
     assert_eq!(loaded.config.allow_paths, detected.allow_paths);
@@ -180,7 +183,10 @@ fn an_empty_repository_gets_a_command_that_fails_and_says_so() {
         detected,
         Detected {
             findings: vec![
-                "No test command was found; set `test_command` before the first run.".into(),
+                "No test command was found: there is no Cargo.toml, package.json, pyproject.toml, go.mod, pom.xml or \
+                 build.gradle in the root or near it, and no Makefile with a target `test`. Set `test_command` before the \
+                 first run; until then it is a command that fails and says so."
+                    .into(),
                 "No source was found, so agents may change every path that is not protected; list paths in \
                  `allow_paths` to narrow that."
                     .into(),

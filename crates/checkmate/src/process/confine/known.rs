@@ -39,7 +39,7 @@ pub(crate) fn known_support(folder: &Path) -> Support {
         return kept.support;
     }
     let support = support();
-    if support.gaps().is_empty() {
+    if support.gaps(false).is_empty() {
         keep(&file, &Kept { conditions, support });
     }
     support
