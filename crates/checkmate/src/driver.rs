@@ -89,6 +89,7 @@ pub async fn drive(
         shell,
         redactor,
         left_alone: _,
+        pool: _,
         driven,
     } = session;
     let start = Instant::now();

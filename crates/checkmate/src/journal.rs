@@ -586,6 +586,11 @@ fn lock(folder: &Path) -> Result<File, JournalError> {
     Ok(file)
 }
 
+/// Keeps others from driving a run until the answer is dropped.
+pub fn hold(folder: &Path) -> Result<File, JournalError> {
+    lock(folder)
+}
+
 fn sync_folder(folder: &Path) -> Result<(), JournalError> {
     File::open(folder).and_then(|file| file.sync_all()).map_err(|source| io("sync", folder, source))
 }

@@ -66,6 +66,8 @@ pub struct Session {
     pub redactor: Redactor,
     /// Paths that an interrupted landing did not write, because the user had edited them meanwhile.
     pub left_alone: Vec<String>,
+    /// Where files wait for the next run.
+    pub pool: PathBuf,
     /// How long the run was driven before.
     pub driven: Duration,
 }
@@ -137,6 +139,8 @@ impl Session {
     ) -> Result<Self, CommandError> {
         let workspace = Workspace::open(project.repository.clone(), id.as_str(), &folder)?;
         let left_alone = workspace.recover()?.unwrap_or_default();
+        let pool = project.runs.pool();
+        workspace.take_files(&pool);
         let redactor = redactor(&agents);
         let baselines = project.runs.baselines();
         Ok(Self {
@@ -150,6 +154,7 @@ impl Session {
             shell,
             redactor,
             left_alone,
+            pool,
             driven: Duration::ZERO,
         })
     }

@@ -43,6 +43,7 @@ pub fn applies() -> Result<PathBuf, CommandError> {
 #[derive(Debug, Clone)]
 pub struct RunsFolder {
     path: PathBuf,
+    pool: PathBuf,
     baselines: PathBuf,
 }
 
@@ -52,19 +53,25 @@ impl RunsFolder {
         let state = folder()?;
         Ok(Self {
             path: state.join("repos").join(repository_key).join("runs"),
+            pool: state.join("repos").join(repository_key).join("pool"),
             baselines: state.join("baselines"),
         })
     }
 
     /// Keeps runs in a folder of its own, and what later runs need beside it.
     pub fn at(path: PathBuf) -> Self {
-        let baselines = path.with_extension("baselines");
-        Self { path, baselines }
+        let (pool, baselines) = (path.with_extension("pool"), path.with_extension("baselines"));
+        Self { path, pool, baselines }
     }
 
     /// Returns the folder of kept test runs; it need not exist.
     pub fn baselines(&self) -> PathBuf {
         self.baselines.clone()
+    }
+
+    /// Returns the folder of files that wait for the next run; it need not exist.
+    pub fn pool(&self) -> PathBuf {
+        self.pool.clone()
     }
 
     /// Returns a run's folder; it need not exist.

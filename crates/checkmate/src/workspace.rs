@@ -27,6 +27,7 @@ mod land;
 mod layers;
 mod links;
 mod objects;
+mod pool;
 mod read;
 mod reader;
 mod repository;

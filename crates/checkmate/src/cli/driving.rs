@@ -14,6 +14,7 @@ use crate::human::Human;
 use crate::journal::{Sandbox, Shell};
 use crate::session::{Session, TASK};
 use crate::ui::{self, Watcher};
+use crate::workspace::{Repository, Workspace};
 
 /// How a run is shown.
 #[derive(Debug, Clone, clap::Args)]
@@ -37,6 +38,8 @@ pub(super) fn drive(
     warn_left_alone(&session.left_alone);
     warn_unconfined(&session.shell);
     let shell = session.shell.clone();
+    let files = Files { folder: session.folder.clone(), pool: session.pool.clone() };
+    let repository = session.workspace.repository().clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         CommandError::local(format!(
             "The program could not be set up: {error}. Close other programs and try again."
@@ -54,6 +57,10 @@ pub(super) fn drive(
                 watcher.conclude(run, &TaskId::new(TASK), &shell);
                 write_summary(output.json.as_deref(), &id, run, &shell)?;
             }
+            if !matches!(outcome, Outcome::Error { .. }) {
+                // Only the next run would have been faster for it.
+                files.give(repository, &id).ok();
+            }
             Ok(exit_code(&outcome))
         }
         Drove::Interrupted => {
@@ -62,6 +69,21 @@ pub(super) fn drive(
             }
             Err(CommandError::interrupted(format!("Interrupted. `checkmate resume {id}` goes on from here.")))
         }
+    }
+}
+
+/// Where a run's files are, and where they go when it is over.
+struct Files {
+    folder: PathBuf,
+    pool: PathBuf,
+}
+
+impl Files {
+    /// Gives the files to the next run, unless somebody has gone on with this one already.
+    fn give(&self, repository: Repository, id: &RunId) -> Result<(), CommandError> {
+        let _lock = crate::journal::hold(&self.folder)?;
+        Workspace::open(repository, id.as_str(), &self.folder)?.give_files(&self.pool)?;
+        Ok(())
     }
 }
 

@@ -98,7 +98,7 @@ impl Site<'_> {
     }
 
     /// Returns git on the user's objects, with the files here as the work tree and our index of them.
-    fn git(&self) -> Git {
+    pub(super) fn git(&self) -> Git {
         let repository = &self.workspace.repository;
         repository
             .git()

@@ -2,6 +2,7 @@
 
 mod landing;
 mod odd_repositories;
+mod pool;
 mod restoring;
 
 use std::collections::BTreeMap;
