@@ -234,6 +234,10 @@ async fn conduct<'a>(
                 journal.asked(&key.task, key.effect, key.part, call)?;
             }
             watcher.begin(key.named(), &action);
+            if matches!(action, Action::Land { .. } | Action::Ask(_)) {
+                // A person and their files see nothing that the journal may not know of tomorrow.
+                journal.settle()?;
+            }
             if matches!(action, Action::Ask(Question::Land)) {
                 watcher.propose(run, &key.task, performer.shell());
                 let candidate = run.cycle(&key.task).and_then(|cycle| cycle.candidate());

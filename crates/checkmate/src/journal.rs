@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use checkmate_machine::effect::{Action, Call, hash};
-use checkmate_machine::event::Event;
+use checkmate_machine::event::{Answer, Event};
 use checkmate_machine::ids::{Role, RunId, TaskId};
 use checkmate_machine::outcome::Outcome;
 use checkmate_machine::run::{PlannedTask, Run};
@@ -320,6 +320,8 @@ pub struct Journal {
     /// The length of what is whole and on disk; a write that failed half-way is cut back to it.
     length: u64,
     next: u64,
+    /// Whether something was written that may not be on disk yet.
+    unsynced: bool,
     /// Held for as long as the journal is open.
     _lock: File,
 }
@@ -337,7 +339,7 @@ impl Journal {
         }
         let unfinished = folder.join("journal.new");
         let file = File::create(&unfinished).map_err(|source| io("make", &unfinished, source))?;
-        let mut journal = Self { file, path, length: 0, next: 1, _lock: lock };
+        let mut journal = Self { file, path, length: 0, next: 1, unsynced: false, _lock: lock };
         journal.write(header, true)?;
         std::fs::rename(&unfinished, &journal.path).map_err(|source| io("make", &journal.path, source))?;
         sync_folder(folder)?;
@@ -357,10 +359,11 @@ impl Journal {
         file.set_len(contents.whole).map_err(|source| io("mend", &path, source))?;
         file.seek(SeekFrom::End(0)).map_err(|source| io("open", &path, source))?;
         let next = contents.records().map(|record| record.seq).max().unwrap_or(0) + 1;
-        Ok((Self { file, path, length: contents.whole, next, _lock: lock }, contents))
+        Ok((Self { file, path, length: contents.whole, next, unsynced: true, _lock: lock }, contents))
     }
 
-    /// Appends an event; it is on disk when this returns.
+    /// Appends an event. It is on disk when this returns, with everything before it, if it cannot be had again for the
+    /// asking; see [`is_dear`].
     pub fn append(
         &mut self,
         action: Option<&Action>,
@@ -375,8 +378,17 @@ impl Journal {
             requests,
             event: event.clone(),
         };
-        self.write(&Entry::Event(record), true)?;
+        self.write(&Entry::Event(record), is_dear(event))?;
         self.next += 1;
+        Ok(())
+    }
+
+    /// Waits until everything that was written is on disk: before something is done that a lost line would not know of.
+    pub fn settle(&mut self) -> Result<(), JournalError> {
+        if self.unsynced {
+            self.file.sync_data().map_err(|source| io("write", &self.path, source))?;
+            self.unsynced = false;
+        }
         Ok(())
     }
 
@@ -410,6 +422,7 @@ impl Journal {
             return Err(io("write", &self.path, mended.err().unwrap_or(source)));
         }
         self.length += bytes.len() as u64;
+        self.unsynced = !sync;
         Ok(())
     }
 }
@@ -534,6 +547,29 @@ pub fn read(folder: &Path) -> Result<Contents, JournalError> {
     }
     let header = header.ok_or_else(|| damaged(1, "the first line is missing or torn".into()))?;
     Ok(Contents { header, entries, whole })
+}
+
+/// Tells whether an event has to be on disk before the run goes on: what was paid for, what a person said, what was done
+/// to the user's files, and what failed. Everything else (files, trees, receipts) is found out again if a power cut takes
+/// it, and nothing was built on it that is not lost as well: the next answer of an agent takes it to the disk.
+fn is_dear(event: &Event) -> bool {
+    match event {
+        Event::Command { .. } => true,
+        Event::Answered { answer, .. } => match answer {
+            Answer::Called(_)
+            | Answer::Said { .. }
+            | Answer::Landed { .. }
+            | Answer::Conflict { .. }
+            | Answer::TargetMoved { .. }
+            | Answer::Failed(_) => true,
+            Answer::Prepared(_)
+            | Answer::Files { .. }
+            | Answer::Applied(_)
+            | Answer::Rejected { .. }
+            | Answer::Inspected(_)
+            | Answer::Ran(_) => false,
+        },
+    }
 }
 
 fn is_end(reader: &mut BufReader<File>) -> bool {

@@ -72,6 +72,20 @@ impl Environment {
         };
         Self(variables.into_iter().filter(|(name, _)| keep(name)).collect())
     }
+
+    /// Finds git on the PATH; parts of it that depend on the current folder are passed over.
+    fn program(&self) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = self.0.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+        let programs = path.iter().flat_map(std::env::split_paths).map(|folder| folder.join("git"));
+        let runs = |file: &PathBuf| {
+            file.is_absolute()
+                && file
+                    .metadata()
+                    .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+        };
+        programs.into_iter().find(runs).unwrap_or_else(|| "/no/git/on/PATH".into())
+    }
 }
 
 /// What a git process answered.
@@ -88,6 +102,8 @@ pub(crate) struct Answer {
 /// A way of calling git: where, and on which repository, work tree and index.
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
+    /// Where the program is; looked up once, because every call would search the whole PATH.
+    program: PathBuf,
     environment: Environment,
     directory: PathBuf,
     places: BTreeMap<&'static str, OsString>,
@@ -100,6 +116,7 @@ impl Git {
     /// Calls git in `directory` and lets it find the repository.
     pub(crate) fn at(directory: &Path, environment: &Environment) -> Self {
         Self {
+            program: environment.program(),
             environment: environment.clone(),
             directory: directory.to_owned(),
             places: BTreeMap::new(),
@@ -260,7 +277,7 @@ impl Git {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new("git");
+        let mut command = Command::new(&self.program);
         command.args(arguments).current_dir(&self.directory).env_clear();
         command.envs(self.environment.0.iter().map(|(name, value)| (name, value)));
         command.envs([

@@ -29,19 +29,42 @@ impl Site<'_> {
         let mut alternates = quoted(&objects);
         alternates.push(b'\n');
         write(&view.join("objects/info/alternates"), &alternates)?;
-        let head = repository.at_head()?;
-        let refs =
-            git.read(&["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags"])?;
+        let listing = git.read(&[
+            "for-each-ref",
+            "--format=%(HEAD)%(objectname) %(refname)",
+            "refs/heads",
+            "refs/tags",
+        ])?;
+        let (refs, current) = Self::refs(&listing);
         write(&view.join("packed-refs"), &refs)?;
-        let format = if head.commit.as_str().len() == 40 { "sha1" } else { "sha256" };
-        let points_to = match head.branch {
-            Some(branch) => format!("ref: refs/heads/{branch}\n"),
-            None => format!("{}\n", head.commit),
+        // Git marks the branch that HEAD is on. Where it marks none, HEAD is detached.
+        let (points_to, width) = match current {
+            Some((branch, width)) => ([b"ref: ", branch, b"\n"].concat(), width),
+            None => {
+                let head = repository.head()?;
+                (format!("{head}\n").into_bytes(), head.as_str().len())
+            }
         };
-        write(&view.join("HEAD"), points_to.as_bytes())?;
+        write(&view.join("HEAD"), &points_to)?;
+        let format = if width == 40 { "sha1" } else { "sha256" };
         write(&view.join("config"), self.view_config(format).as_bytes())?;
         copy_index(&self.index(), &view.join("index"))?;
         self.point_to(&view)
+    }
+
+    /// Takes the mark of the current branch off a list of refs; returns the lines and that branch, with the length of a
+    /// commit's name.
+    fn refs(listing: &[u8]) -> (Vec<u8>, Option<(&[u8], usize)>) {
+        let (mut refs, mut current) = (Vec::with_capacity(listing.len()), None);
+        for line in listing.split_inclusive(|byte| *byte == b'\n') {
+            let Some((mark, line)) = line.split_first() else { continue };
+            refs.extend_from_slice(line);
+            let space = line.iter().position(|byte| *byte == b' ');
+            if let (b'*', Some(space)) = (mark, space) {
+                current = Some((line[space + 1..].trim_ascii_end(), space));
+            }
+        }
+        (refs, current)
     }
 
     fn view_config(&self, format: &str) -> String {
