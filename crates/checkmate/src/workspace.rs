@@ -26,6 +26,7 @@ mod inspect;
 mod land;
 mod layers;
 mod links;
+mod listing;
 mod objects;
 mod pool;
 mod read;
@@ -40,6 +41,7 @@ mod symbols;
 mod tree;
 mod undo;
 mod view;
+mod writer;
 
 #[cfg(test)]
 mod tests;
@@ -55,8 +57,8 @@ pub use self::repository::{Repository, repository_key};
 pub use self::undo::UndoAnswer;
 
 use self::files::Fuse;
+use self::listing::Listings;
 use self::reader::Reader;
-use self::tree::Listings;
 
 /// One run's workspace.
 #[derive(Debug)]

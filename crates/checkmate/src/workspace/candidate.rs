@@ -7,7 +7,7 @@ use checkmate_machine::gate::paths::check_path;
 use checkmate_machine::ids::TreeId;
 use checkmate_machine::patch::{self, Obstacle, Original, Patch, Write};
 
-use super::tree::{EXECUTABLE, Entry, Listing, Place, REGULAR, SUBMODULE, SYMLINK};
+use super::listing::{EXECUTABLE, Entry, Listing, Place, REGULAR, SUBMODULE, SYMLINK};
 use super::{Workspace, WorkspaceError};
 
 /// A longer diff is cut, in bytes.

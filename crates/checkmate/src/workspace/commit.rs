@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::git::Git;
 use super::land::{Change, LandAnswer, Memory, Written};
+use super::listing::Entry;
 use super::rooted::Root;
-use super::tree::{Entry, Merge, index_info};
+use super::tree::{Merge, index_info};
 use super::{Workspace, WorkspaceError};
 
 /// A commit that exists but is not current yet.

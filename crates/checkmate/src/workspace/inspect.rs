@@ -7,7 +7,7 @@ use checkmate_machine::facts::{FileFacts, FileRole, Inspection, Reading};
 use checkmate_machine::ids::TreeId;
 use checkmate_machine::spec::TaskKind;
 
-use super::tree::{EXECUTABLE, Entry, Listing, REGULAR};
+use super::listing::{EXECUTABLE, Entry, Listing, REGULAR};
 use super::{Workspace, WorkspaceError};
 use crate::inspect::{self, Blob, Side, Wish};
 

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::commit::PendingCommit;
 use super::files::{Intent, Step, forget, load, save, stage_file, sync_staged};
+use super::listing::SUBMODULE;
 use super::rooted::{Root, State};
 use super::snapshot::Snapshot;
-use super::tree::{Difference, Merge, SUBMODULE};
+use super::tree::{Difference, Merge};
 use super::{Workspace, WorkspaceError, sweep};
 
 /// What came of a landing.

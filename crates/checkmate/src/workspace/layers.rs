@@ -8,7 +8,7 @@ use checkmate_machine::effect::Layer;
 use checkmate_machine::gate::paths::check_path;
 use checkmate_machine::ids::TreeId;
 
-use super::tree::{Entry, Listing, Place, REGULAR};
+use super::listing::{Entry, Listing, Place, REGULAR};
 use super::{Workspace, WorkspaceError};
 
 /// Edits of one file: where they start, where they end, and what comes in their place.

@@ -3,8 +3,8 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::files::{load, save};
+use super::listing::{Listing, Place};
 use super::site::Site;
-use super::tree::{Listing, Place};
 use super::{Workspace, WorkspaceError, sweep};
 
 impl Workspace {

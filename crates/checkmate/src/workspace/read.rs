@@ -3,7 +3,7 @@
 use checkmate_machine::event::FileText;
 use checkmate_machine::ids::TreeId;
 
-use super::tree::{Listing, Place, SUBMODULE, SYMLINK};
+use super::listing::{Listing, Place, SUBMODULE, SYMLINK};
 use super::{Workspace, WorkspaceError};
 
 /// Larger files are not shown, in bytes.

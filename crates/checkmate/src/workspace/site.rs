@@ -10,7 +10,7 @@ use checkmate_machine::effect::Layer;
 use checkmate_machine::ids::TreeId;
 
 use super::git::Git;
-use super::tree::{Listing, Place};
+use super::listing::{Listing, Place};
 use super::{Workspace, WorkspaceError, sweep};
 
 /// Folders that stay between commands, because to fill them costs minutes and those who fill them notice changes by

@@ -6,7 +6,8 @@ use checkmate_machine::event::Prepared;
 use checkmate_machine::ids::TreeId;
 
 use super::git::{Answer, Git};
-use super::tree::{SUBMODULE, os_path};
+use super::listing::SUBMODULE;
+use super::tree::os_path;
 use super::{Workspace, WorkspaceError};
 
 /// The user's work tree at one moment.

@@ -3,8 +3,8 @@
 use checkmate_machine::event::FileFact;
 use checkmate_machine::ids::TreeId;
 
+use super::listing::{Listing, SUBMODULE, SYMLINK};
 use super::symbols::{is_source, symbols};
-use super::tree::{Listing, SUBMODULE, SYMLINK};
 use super::{Workspace, WorkspaceError};
 
 /// Larger files are not searched for definitions.

@@ -449,7 +449,7 @@ fn names_that_git_could_take_for_something_else_land() {
         let mut tree = base.clone();
         for name in names {
             let blob = workspace.store(&[b"2\n"]).unwrap().remove(0);
-            let entry = crate::workspace::tree::Entry { mode: "100644".to_owned(), id: blob };
+            let entry = crate::workspace::listing::Entry { mode: "100644".to_owned(), id: blob };
             tree = workspace.edit(&tree, &BTreeMap::from([(name.to_owned(), Some(entry))])).unwrap();
         }
         workspace.restore(&tree, &[]).unwrap();
