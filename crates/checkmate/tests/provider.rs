@@ -50,6 +50,20 @@ impl Provider {
     /// Starts one that answers every POST with what `answer` returns, as it goes over the connection, and closes the
     /// connection after it. A GET gets 404.
     pub(crate) fn start(answer: impl FnMut(&Asked) -> String + Send + 'static) -> Provider {
+        Self::offering(status(404, "", "{}"), answer)
+    }
+
+    /// The same, but a GET gets this list of models.
+    pub(crate) fn with_models(
+        models: &[&str],
+        answer: impl FnMut(&Asked) -> String + Send + 'static,
+    ) -> Provider {
+        let models: Vec<Value> = models.iter().map(|id| json!({"id": id})).collect();
+        let list = json!({ "data": models }).to_string();
+        Self::offering(status(200, "content-type: application/json\r\n", &list), answer)
+    }
+
+    fn offering(list: String, answer: impl FnMut(&Asked) -> String + Send + 'static) -> Provider {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://127.0.0.1:{}", listener.local_addr().unwrap().port());
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -59,7 +73,7 @@ impl Provider {
             for mut stream in listener.incoming().map_while(Result::ok) {
                 let Some(question) = read(&mut stream) else { continue };
                 let said = if question.head.starts_with("GET") {
-                    status(404, "", "{}")
+                    list.clone()
                 } else {
                     seen.lock().unwrap().push(question.clone());
                     answer(&question)

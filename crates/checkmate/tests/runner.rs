@@ -5,7 +5,11 @@
 #[cfg(test)]
 mod environment;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod provider;
+#[cfg(test)]
+mod scenes;
 #[cfg(test)]
 mod script;
 #[cfg(test)]
@@ -35,6 +39,8 @@ mod test_crash;
 mod test_demo;
 #[cfg(test)]
 mod test_doctor;
+#[cfg(test)]
+mod test_documentation;
 #[cfg(test)]
 mod test_evidence;
 #[cfg(test)]
