@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use crate::environment::TestEnvironment;
 use crate::pages::{self, Section};
 use crate::provider::{Asked, Provider, Wire};
-use crate::script::{Script, adds, approves, asks_for, builds, builds_with, replaces};
+use crate::script::{Script, adds, approves, asks_for, builds, builds_with};
 use crate::terminal::Terminal;
 
+const KEY: &str = "sk-not-a-real-key-0123456789";
 const GREETS: &str = "# greet NAME: prints a greeting.\ngreet() {\n    echo \"Hello, $1\"\n}\n";
 const GREETING: &str = "End the greeting of src/greet.sh with a punctuation mark";
 
@@ -25,6 +26,8 @@ pub(crate) struct World {
     pub(crate) repository: PathBuf,
     /// What `RUN` stands for.
     pub(crate) run: String,
+    /// Where the models are, once their keys are there.
+    models: Option<String>,
     /// Outputs of commands that the page describes and does not spell out.
     pub(crate) outputs: Vec<String>,
 }
@@ -39,7 +42,7 @@ pub(crate) struct Typed {
 impl World {
     fn new(environment: TestEnvironment) -> World {
         let (start, repository) = (environment.root(), environment.root());
-        World { environment, start, repository, run: "latest".into(), outputs: Vec::new() }
+        World { environment, start, repository, run: "latest".into(), models: None, outputs: Vec::new() }
     }
 
     /// Types these lines into one shell, one after the other.
@@ -88,11 +91,19 @@ impl World {
     /// Puts what a reader would put in the place of names that stand for something.
     fn filled(&self, command: &str) -> String {
         let tmp = self.environment.path("tmp");
-        command
+        let filled = command
+            .replace("/tmp/", &format!("{}/", tmp.display()))
             .replace("your/repository", self.repository.to_str().unwrap())
             .replace("PATH/TO", pages::root().to_str().unwrap())
-            .replace("/tmp/", &format!("{}/", tmp.display()))
             .replace("RUN", &self.run)
+            .replace("sk-ant-…", KEY)
+            .replace("sk-…", KEY);
+        let name = filled.strip_prefix("export ").and_then(|rest| rest.split_once("_API_KEY="));
+        match (name, &self.models) {
+            // A real key would go to the real address.
+            (Some((name, _)), Some(models)) => format!("{filled}\nexport {name}_BASE_URL={models}"),
+            _ => filled,
+        }
     }
 
     /// Runs a goal with scripted agents and keeps what was printed.
@@ -123,7 +134,7 @@ pub(crate) fn calc() -> World {
         fs::write(repository.join(path), text).unwrap();
     }
     environment.set("XDG_STATE_HOME", environment.path("home/.local/state").to_str().unwrap());
-    models(&mut environment, || {
+    let models = models(|| {
         let test = "import unittest\nfrom calc import sub\n\n\nclass Subtracts(unittest.TestCase):\n    def test_order(self):\n        \
                     self.assertEqual(sub(5, 3), 2)\n";
         let function = "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,6 @@\n def add(a, b):\n     return a + b\n+\n+\n+def sub(a, b):\n\
@@ -133,14 +144,14 @@ pub(crate) fn calc() -> World {
                "patch": format!("{function}{}", adds("test_sub.py", &test)),
                "tests": ["5 - 3 is 2"], "run": [], "risks": []})
     });
-    let world = World { start: environment.path("home"), repository, ..World::new(environment) };
+    let world = World { start: environment.path("home"), repository, models, ..World::new(environment) };
     committed(&world);
     world
 }
 
 /// A project in TypeScript without a configuration, and both providers on loopback.
 pub(crate) fn typescript() -> World {
-    let mut environment = TestEnvironment::empty();
+    let environment = TestEnvironment::empty();
     let test = "import test from 'node:test';\nimport assert from 'node:assert/strict';\nimport { readFileSync } from 'node:fs';\n\n\
                 const source = readFileSync('src/math.ts', 'utf8');\n\
                 const math = await import('data:text/javascript,' + encodeURIComponent(source));\n";
@@ -150,7 +161,7 @@ pub(crate) fn typescript() -> World {
     let twice = format!("{test}\ntest('twice', () => assert.equal(math.twice(4), 8));\n");
     environment.write("test/math.test.js", twice);
     let test = test.to_owned();
-    models(&mut environment, move || {
+    let models = models(move || {
         let function = "--- a/src/math.ts\n+++ b/src/math.ts\n@@ -1,3 +1,10 @@\n export function twice(n) {\n   return n + n;\n }\n\
                         +\n+export function factorial(n) {\n+  if (!Number.isInteger(n) || n < 0) {\n\
                         +    throw new RangeError('factorial needs a whole number from 0 on');\n+  }\n\
@@ -165,9 +176,9 @@ pub(crate) fn typescript() -> World {
                "patch": format!("{function}{}", adds("test/factorial.test.js", &tests)),
                "tests": ["factorial of 0 and 5", "what is no whole number from 0 on is refused"]})
     });
-    let world = World::new(environment);
+    let world = World { start: environment.path("home"), models, ..World::new(environment) };
     committed(&world);
-    World { start: world.environment.path(""), ..world }
+    world
 }
 
 /// Commits what is in a world's repository.
@@ -178,28 +189,27 @@ fn committed(world: &World) {
     }
 }
 
-/// Has the addresses of Anthropic and OpenAI lead to a server of the test's own. Anthropic's model builds.
-fn models(environment: &mut TestEnvironment, build: impl Fn() -> Value + Send + 'static) {
+/// Starts a server that stands for Anthropic, whose model builds, and for OpenAI, and returns its address.
+fn models(build: impl Fn() -> Value + Send + 'static) -> Option<String> {
     let provider =
         Provider::with_models(&["claude-sonnet-4-5", "gpt-5.1"], move |asked: &Asked| match asked.model() {
             "claude-sonnet-4-5" => Wire::Anthropic.says(&build().to_string()),
             _ => Wire::OpenAi.says(&approves().to_string()),
         });
-    for name in ["ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"] {
-        environment.set(name, provider.address());
-    }
+    Some(provider.address().to_owned())
 }
 
-/// The same project, configured, with keys and prices: a run costs a little less than four dollars at most.
+/// The same project, configured, with keys and prices: what a call may cost fits into two dollars once, not twice.
 pub(crate) fn priced() -> World {
     let mut world = calc();
-    let price = json!({"input": 100, "output": 100});
+    let price = json!({"input": 0, "output": 1900});
     let role = |provider: &str, model: &str| json!({"provider": provider, "model": model, "price": price, "max_output_tokens": 16000});
     let configuration = json!({"builder": role("anthropic", "claude-sonnet-4-5"), "reviewer": role("openai", "gpt-5.1"),
-        "test_command": "python3 -m unittest discover", "allow_paths": ["*.py"]});
+        "test_command": "python3 -m unittest discover", "allow_paths": ["*.py"], "evidence": false});
     fs::write(world.repository.join(".dualagent.json"), configuration.to_string()).unwrap();
-    for name in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"] {
-        world.environment.set(name, "sk-not-a-real-key-0123456789");
+    for name in ["ANTHROPIC", "OPENAI"] {
+        world.environment.set(&format!("{name}_API_KEY"), KEY);
+        world.environment.set(&format!("{name}_BASE_URL"), world.models.as_ref().unwrap());
     }
     committed(&world);
     world.start = world.repository.clone();
@@ -339,7 +349,10 @@ pub(crate) fn disagreements() -> World {
         assert!(copied.success());
         let mut script = json_of(&examples.join("script.json"));
         let mut keys = json_of(&folder.join(".dualagent.json"));
-        keys["enable_moderator"] = moderator.into();
+        if moderator {
+            let more = json!({"enable_moderator": true, "moderator_provider": "local", "moderator_model": "m", "evidence": false});
+            keys.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        }
         fs::write(folder.join(".dualagent.json"), keys.to_string()).unwrap();
         script["replay"].as_array_mut().unwrap().push(json!({"role": "moderator", "reply": decides}));
         let path = world.environment.path("script.json");
@@ -375,7 +388,7 @@ pub(crate) fn watched() -> World {
     let goal = fs::read_to_string(examples.join("goal.txt")).unwrap();
     let arguments =
         ["--repo", folder.to_str().unwrap(), "run", goal.trim(), "--replay", path.to_str().unwrap()];
-    let seen = Terminal::new(76, 40).types("[y/N]", "y").run(&world.environment, &arguments);
+    let seen = Terminal::new(80, 40).types("[y/N]", "y").run(&world.environment, &arguments);
     world.outputs.extend(seen.screens.iter().map(|screen| world.environment.normal(screen)));
     world
 }
@@ -392,12 +405,19 @@ pub(crate) fn asked() -> World {
     world
 }
 
-/// A patch beside the files that it is for.
+/// A patch beside the file that it is for: its hunk has no number, and its lines have lost their indentation.
 pub(crate) fn patched() -> World {
     let world = greeting();
-    world.environment.write("change.diff", greets("!"));
-    world.environment.write("src/other.sh", "other() { :; }\n");
-    world.environment.write("other.diff", replaces("src/other.sh", "other() { :; }", "other() { true; }"));
+    let methods = ["width", "height", "depth", "area"];
+    let body: String = methods
+        .iter()
+        .map(|name| format!("    def {name}(self):\n        return self._{name}\n\n"))
+        .collect();
+    world.environment.write("src/shape.py", format!("class Shape:\n{body}"));
+    world.environment.write(
+        "change.diff",
+        "--- a/src/shape.py\n+++ b/src/shape.py\n@@ @@\n def area(self):\n-    return self._area\n+    return abs(self._area)\n",
+    );
     world
 }
 
