@@ -7,23 +7,26 @@ use std::path::{Path, PathBuf};
 use checkmate_machine::command::CommandLine;
 use checkmate_machine::cycle::Cycle;
 use checkmate_machine::effect::{Action, Call, CheckKind, Prompt, Purpose};
-use checkmate_machine::event::{Answer, Called, Candidate, Change, ChangeKind, Prepared, Usage};
-use checkmate_machine::evidence::{Ended, Output, Receipt, TestReport};
+use checkmate_machine::event::{Answer, Called, Candidate, Change, ChangeKind, Command, Prepared, Usage};
+use checkmate_machine::evidence::{Ended, Output, Receipt, Signal, TestReport};
 use checkmate_machine::facts::{Entry, FileFacts, FileRole, Inspection, Reading, Section, TestFunction};
+use checkmate_machine::finding::Status;
 use checkmate_machine::gate::paths::Allowlist;
 use checkmate_machine::ids::{CommitId, Role, RunId, TaskId, TreeId};
 use checkmate_machine::notice::Notice;
-use checkmate_machine::outcome::Outcome;
+use checkmate_machine::outcome::{Outcome, StoppedBy};
 use checkmate_machine::probe::{Probe, Probes};
 use checkmate_machine::prompt;
-use checkmate_machine::reply::Shape;
+use checkmate_machine::reply::{BlockReason, DecisionKind, ReviewVerdict, Shape};
 use checkmate_machine::run::{PlannedTask, Run};
 use checkmate_machine::spec::{
     EvidenceRules, LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task, TaskKind,
 };
 use checkmate_machine::task;
 use checkmate_machine::verdict::evidence::Evidence;
-use checkmate_machine::verdict::{GateName, plan};
+use checkmate_machine::verdict::{Decision, GateName, State, plan};
+use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use crate::agents::{AgentSettings, Agents, Script};
 use crate::config::ConfigError;
@@ -297,12 +300,47 @@ fn name_of(notice: &Notice) -> &'static str {
     }
 }
 
+/// Words of closed enums that programs read: a new one has to be described.
+#[test]
+fn every_word_that_programs_read_is_described() {
+    for (name, words) in [
+        ("events.md", words::<StoppedBy>(&json!("?"))),
+        ("events.md", words::<CheckKind>(&json!("?"))),
+        ("events.md", words::<Ended>(&json!({"ended": "?"}))),
+        ("events.md", words::<Signal>(&json!({"signal": "?"}))),
+        ("events.md", words::<Status>(&json!({"status": "?"}))),
+        ("events.md", words::<Decision>(&json!("?"))),
+        ("events.md", words::<State>(&json!("?"))),
+        ("events.md", words::<GateName>(&json!("?"))),
+        ("events.md", words::<DecisionKind>(&json!("?"))),
+        ("events.md", words::<ReviewVerdict>(&json!("?"))),
+        ("events.md", words::<BlockReason>(&json!("?"))),
+        ("events.md", words::<Role>(&json!("?"))),
+        ("journal.md", words::<Answer>(&json!({"answer": "?"}))),
+        ("journal.md", words::<Command>(&json!({"command": "?"}))),
+    ] {
+        let page = page(name);
+        let stands = |word: &str| {
+            [format!("`{word}`"), format!("`{{\"{word}\":N}}`")].iter().any(|shown| page.contains(shown))
+        };
+        let missing: Vec<String> = words.into_iter().filter(|word| !stands(word)).collect();
+        assert!(missing.is_empty(), "docs/{name} does not have {missing:?}");
+    }
+}
+
+/// Returns the names of an enum's variants, as the error for one that it does not have lists them.
+fn words<T: DeserializeOwned>(unknown: &serde_json::Value) -> Vec<String> {
+    let error = T::deserialize(unknown).err().unwrap().to_string();
+    let (_, known) = error.split_once("expected ").unwrap_or_else(|| panic!("{error}"));
+    known.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
 #[test]
 fn the_example_of_a_result_has_the_fields_of_one() {
     let task = TaskId::new("main");
     let run =
         Run::new(vec![PlannedTask { id: task.clone(), depends_on: Vec::new(), spec: spec() }], 1).unwrap();
-    let shell = serde_json::from_value(serde_json::json!({"time_limit_s": 1})).unwrap();
+    let shell = serde_json::from_value(json!({"time_limit_s": 1})).unwrap();
     let summary = serde_json::to_value(ui::summary(&RunId::new("r"), &run, &task, &shell)).unwrap();
     let page = page("events.md");
     let section = page.split("\n## ").find(|section| section.starts_with("The result")).unwrap();

@@ -208,19 +208,21 @@ fn problems_of(play: &Play) -> Vec<String> {
 
 /// What of an output is the same on every machine and in every run.
 fn comparable(text: &str) -> Vec<String> {
-    static RULES: LazyLock<[(Regex, &str); 11]> = LazyLock::new(|| {
+    static RULES: LazyLock<[(Regex, &str); 12]> = LazyLock::new(|| {
         [
             (r"git \d+\.\d+[^;]*;", "git VERSION;"),
             (r"\d+ GB left", "SIZE left"),
             (r"starts \S+\.", "starts PROGRAM."),
             (r" = TIMES test runs", ""),
+            (r"(\S) +turn (\d)", "$1 turn $2"),
             (r"https?://\S+/v1/", "URL"),
             (r"\b[0-9a-f]{12}\b", "HASH"),
             (r"\b[0-9a-f]{64}\b", "HASH"),
             (r"[\u{2800}-\u{28ff}]", "*"),
             (r" +\d+ s\b", " TIME"),
             (r" +TIME\b", " TIME"),
-            (r" +\d+ chars", " N chars"),
+            // How far a reply has come when it is looked at is chance.
+            (r"(\* +reviewer).*chars", "$1"),
         ]
         .map(|(pattern, name)| (Regex::new(pattern).unwrap(), name))
     });
@@ -443,5 +445,34 @@ fn fields_of_the_journal_and_files_of_a_run_are_described() {
     for entry in fs::read_dir(environment.run_folder()).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         assert!(layout.contains(&name), "docs/journal.md does not name {name}");
+    }
+}
+
+/// What a mistake on the command line or in the configuration brings, in the words of the page about trouble.
+#[test]
+fn troubleshooting_quotes_mistakes_of_the_first_days() {
+    let page = fs::read_to_string(root().join("docs/troubleshooting.md")).unwrap();
+    let mut environment = TestEnvironment::new();
+    environment.cycle(&Script::approved()).ended(0);
+    let model = |provider: &str| json!({"provider": provider, "model": "m"});
+    environment.config(json!({"builder": model("anthropic"), "reviewer": model("anthropic")}));
+    environment.set("ANTHROPIC_API_KEY", "sk-ant-…");
+    for arguments in [
+        &["run", "Add shout"][..],
+        &["run", "Add shout", "--max-usd", "1"],
+        &["init"],
+        &["show", "nope"],
+        &["show", "latest", "--probes"],
+    ] {
+        let output = environment.run(arguments);
+        assert!(matches!(output.code, Some(1 | 64)), "{arguments:?}: {output:?}");
+        let said =
+            output.stderr.replace("$TMP/repo", "/home/you/project").replace("RUN", "20261121-233700-zajc");
+        let said = said.trim().trim_start_matches("checkmate: ");
+        let is_quoted = said.lines().any(|line| {
+            let message = line.split_once("json: ").map_or(line, |(_, message)| message);
+            page.contains(&format!("\n{message}\n"))
+        });
+        assert!(is_quoted, "{arguments:?}: docs/troubleshooting.md does not have this:\n{said}");
     }
 }
