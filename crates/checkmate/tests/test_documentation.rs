@@ -76,7 +76,10 @@ const PLAYS: [&[Play]; 6] = [&FIRST_STEPS, &SEEN, &LATER, &SETTINGS, &OTHER_PAGE
 
 /// Commands that no test types, and why.
 const NOT_TYPED: [(&str, &str); 11] = [
-    ("cargo install --locked --path crates/checkmate", "it would build the program that is under test once more"),
+    (
+        "cargo install --locked --path crates/checkmate",
+        "it would build the program that is under test once more",
+    ),
     ("cargo run --release -- demo", "`./test` plays the demo, and so does `test_demo`"),
     ("./test", "it runs this test"),
     ("cargo nextest run -p checkmate-machine", "`./test` runs it"),
