@@ -214,7 +214,7 @@ fn comparable(text: &str) -> Vec<String> {
     static RULES: LazyLock<[(Regex, &str); 12]> = LazyLock::new(|| {
         [
             (r"git \d+\.\d+[^;]*;", "git VERSION;"),
-            (r"\d+ GB left", "SIZE left"),
+            (r"[\d.]+ [KMGT]B left", "SIZE left"),
             (r"starts \S+\.", "starts PROGRAM."),
             (r" = TIMES test runs", ""),
             (r"(\S) +turn (\d)", "$1 turn $2"),
