@@ -93,6 +93,8 @@ pub struct Cycle {
     reading: exam::Reading,
     /// Everything that the maker answered to findings, objections and probes.
     said: Vec<FindingAnswer>,
+    /// Everything that the maker called a risk.
+    risks: Vec<String>,
     /// The objections that the checker was told of with their answers.
     heard: BTreeSet<String>,
     /// The probe that is being decided about.
@@ -150,6 +152,7 @@ impl Cycle {
             exam: exam::Exam::default(),
             examiner: exam::Examiner::default(),
             said: Vec::new(),
+            risks: Vec::new(),
             heard: BTreeSet::new(),
             disputed: None,
             last_tests: None,

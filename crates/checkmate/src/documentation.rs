@@ -113,6 +113,7 @@ fn troubleshooting_quotes_the_gates_of_evidence() {
         receipts: &receipts,
         probes: &Probes::new(vec![Probe { id, criterion, path, run, content }]),
         answers: &[],
+        risks: &[],
         files: &[],
         nonce: "nonce",
     };
