@@ -283,6 +283,7 @@ fn rules(lines: &[String]) -> (Task, Policy) {
         allow_paths: Vec::new(),
         allow_commands: Vec::new(),
         test_command: CommandLine::from_user("npm test").unwrap(),
+        approve_patches: false,
         interactive: false,
         land: LandPolicy::Apply,
         evidence: EvidenceRules::usual(),

@@ -477,6 +477,7 @@ fn spec() -> Spec {
         allow_paths: Vec::new(),
         allow_commands: Vec::new(),
         test_command: CommandLine::from_user("mytest").unwrap(),
+        approve_patches: false,
         interactive: false,
         land: LandPolicy::Apply,
         evidence: EvidenceRules::default(),

@@ -198,6 +198,7 @@ fn policy(evidence: EvidenceRules) -> Policy {
         allow_paths: Vec::new(),
         allow_commands: Vec::new(),
         test_command: CommandLine::from_user("npm test").unwrap(),
+        approve_patches: false,
         interactive: false,
         land: LandPolicy::Apply,
         evidence,
