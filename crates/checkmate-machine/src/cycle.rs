@@ -45,6 +45,8 @@ enum Step {
     ReadingForBuilder,
     AskingForBuilder(Vec<CommandLine>),
     Applying,
+    /// A person reads the change before anything of it runs.
+    AskingToApply(Box<Candidate>),
     /// Reading what the change does.
     Inspecting(exam::Read),
     Checking,
@@ -93,6 +95,8 @@ pub struct Cycle {
     reading: exam::Reading,
     /// Everything that the maker answered to findings, objections and probes.
     said: Vec<FindingAnswer>,
+    /// Everything that the maker called a risk.
+    risks: Vec<String>,
     /// The objections that the checker was told of with their answers.
     heard: BTreeSet<String>,
     /// The probe that is being decided about.
@@ -150,6 +154,7 @@ impl Cycle {
             exam: exam::Exam::default(),
             examiner: exam::Examiner::default(),
             said: Vec::new(),
+            risks: Vec::new(),
             heard: BTreeSet::new(),
             disputed: None,
             last_tests: None,
@@ -343,6 +348,7 @@ impl Cycle {
             Step::ReadingForBuilder => self.on_read_for_builder(answers),
             Step::AskingForBuilder(commands) => self.on_asked_for_builder(commands, &answers),
             Step::Applying => self.on_applied(answers),
+            Step::AskingToApply(candidate) => self.on_asked_to_apply(*candidate, &answers),
             Step::Inspecting(then) => self.on_inspected(then, answers),
             Step::Checking => self.on_checked(answers),
             Step::Examining(after, kinds) => self.on_examined(after, kinds, answers),
@@ -569,6 +575,7 @@ impl Cycle {
                     | Step::ReadingForBuilder
                     | Step::AskingForBuilder(_)
                     | Step::Applying
+                    | Step::AskingToApply(_)
                     | Step::Inspecting(_)
                     | Step::Checking
                     | Step::Examining(..)

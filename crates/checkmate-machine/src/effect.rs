@@ -118,6 +118,7 @@ impl Action {
                 format!("check {kind:?} {tree} {}{layers}{vary}", short_hash(&command.text))
             }
             Action::Ask(Question::Command { role, line }) => format!("ask {role} {}", short_hash(line)),
+            Action::Ask(Question::Patch { diff }) => format!("ask patch {}", short_hash(diff)),
             Action::Ask(Question::Land) => "ask land".into(),
             Action::Land { tree, base, how } => format!("land {tree} {base} {how:?}"),
         }
@@ -300,6 +301,11 @@ pub enum Question {
         role: Role,
         /// The command as the agent wrote it.
         line: String,
+    },
+    /// May this change of the builder be applied, before anything of it runs?
+    Patch {
+        /// The change as a diff.
+        diff: String,
     },
     /// May the approved change be brought to the user's tree?
     Land,

@@ -23,6 +23,8 @@ pub enum TurnEnd {
     Rejected(Vec<String>),
     /// The change touches what it may not; nothing changed.
     NotAllowed(Vec<String>),
+    /// A person looked at the change and did not want it; nothing changed. What they said may be empty.
+    Declined(String),
     /// The tests are red, or there is no evidence; one sentence says why.
     Red(String),
     /// The evidence is against the change; one sentence each says why.

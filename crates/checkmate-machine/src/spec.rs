@@ -109,6 +109,10 @@ pub struct Policy {
     pub allow_commands: Vec<String>,
     /// The test command; it always may run.
     pub test_command: CommandLine,
+    /// Whether a person is asked about each patch before it is applied; journals from before there was a choice did not
+    /// ask.
+    #[serde(default)]
+    pub approve_patches: bool,
     /// Whether a person is there to be asked.
     pub interactive: bool,
     /// What happens to an approved change.

@@ -246,7 +246,7 @@ impl GateName {
 /// |---|---|---|
 /// | scope | a change of text that changes no code, a change of tests that changes nothing else | blocked; an objection if only the goal's words say what it is |
 /// | protected | configuration of tests, build, continuous integration and environment as it was, or permitted by name | blocked |
-/// | dependencies | manifests, lock files and install scripts as they were, or permitted by name | blocked |
+/// | dependencies | manifests, lock files and install scripts as they were, or permitted by name and named in `risks` | blocked; an objection if permitted without a reason |
 /// | secrets | no added line holds what looks like a secret | blocked |
 /// | existing_tests | every test that was there runs and asserts what it did, or may change by permit | blocked; new tests that are skipped: objection |
 /// | assertions | every new test can fail | objection |

@@ -9,6 +9,7 @@
 //! - `== runs`: what commands say, one a line, in the words of `verdicts/world.rs`. Whatever is asked and not said is pleasant, but for
 //!   `nothing else`, which leaves it unanswered. The baseline is `pass 3` and the tests are `pass 4` unless said.
 //! - `== probes`: `ID | CRITERION | PATH | RUN | TEXT`, and `dismissed ID`.
+//! - `== risks`: what the builder calls risks, one a line.
 //! - `== answers`: `GATE justified TEXT` answers all objections of a gate, `GATE-1a2b …` one.
 //! - `== findings`: `ID SEVERITY TEXT`, and `confirmed ID`; a `~` at the end leaves out how to verify it.
 //! - `== review`: `done`, which it is unless said, `missing`, `skipped` or `moderated`.
@@ -85,6 +86,7 @@ struct Fixture {
     files: Vec<FileFact>,
     probes: Probes,
     world: World,
+    risks: Vec<String>,
     /// Names of gates or objections, and what is answered to them.
     answers: Vec<(String, AnswerKind, String)>,
     findings: Vec<Finding>,
@@ -106,6 +108,7 @@ impl Fixture {
             files: vec![FileFact { path: "src/old.py".into(), bytes: 10, symbols: Vec::new() }],
             probes: probes(&section(text, "probes")),
             world,
+            risks: section(text, "risks"),
             answers: section(text, "answers").iter().map(|line| answer(line)).collect(),
             findings: findings(&section(text, "findings")),
             review: match section(text, "review").first().map_or("done", |line| line.trim()) {
@@ -180,6 +183,7 @@ impl Fixture {
             receipts: &self.receipts,
             probes: &self.probes,
             answers,
+            risks: &self.risks,
             files: &self.files,
             nonce: "nonce",
         }
@@ -279,6 +283,7 @@ fn rules(lines: &[String]) -> (Task, Policy) {
         allow_paths: Vec::new(),
         allow_commands: Vec::new(),
         test_command: CommandLine::from_user("npm test").unwrap(),
+        approve_patches: false,
         interactive: false,
         land: LandPolicy::Apply,
         evidence: EvidenceRules::usual(),

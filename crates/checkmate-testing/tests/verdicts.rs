@@ -44,6 +44,7 @@ fn an_approval_has_a_passing_receipt_of_its_own_tree() {
         allow_paths: Vec::new(),
         allow_commands: Vec::new(),
         test_command: CommandLine::from_user("run").expect("it is a command"),
+        approve_patches: false,
         interactive: false,
         land: LandPolicy::Apply,
         evidence: EvidenceRules::default(),

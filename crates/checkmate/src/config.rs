@@ -85,6 +85,8 @@ pub struct Config {
     pub review_strictness: Strictness,
     /// Estimated tokens of history above which it is summarised.
     pub context_summary_threshold: u32,
+    /// Whether a person is asked about each patch before it is applied.
+    pub approve_patches: bool,
     /// What happens to an approved change, if the file says it.
     pub land: Option<LandPolicy>,
     /// The prompts that files of the repository replace, by name.
@@ -278,6 +280,7 @@ impl Config {
             allow_paths: self.allow_paths.clone(),
             allow_commands: self.allow_commands.clone(),
             test_command: self.test_command.clone(),
+            approve_patches: self.approve_patches,
             interactive,
             land: land.or(self.land).unwrap_or(usual),
             evidence: self.evidence.clone(),

@@ -116,6 +116,7 @@ fn troubleshooting_quotes_the_gates_of_evidence() {
         receipts: &receipts,
         probes: &Probes::new(vec![Probe { id, criterion, path, run, content }]),
         answers: &[],
+        risks: &[],
         files: &[],
         nonce: "nonce",
     };
@@ -514,6 +515,7 @@ fn spec() -> Spec {
         allow_paths: Vec::new(),
         allow_commands: Vec::new(),
         test_command: CommandLine::from_user("mytest").unwrap(),
+        approve_patches: false,
         interactive: false,
         land: LandPolicy::Apply,
         evidence: EvidenceRules::default(),

@@ -6,6 +6,7 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::sync::Arc;
 
 use checkmate_machine::effect::Question;
+use checkmate_machine::spec::Policy;
 
 use self::keys::{Key, Keys};
 use crate::error::CommandError;
@@ -34,11 +35,26 @@ impl Human {
         self.present
     }
 
-    /// Asks a question of the machine; `None` if the input ended. Where nobody is, the answer is no. `diff` is the
+    /// Refuses to go on where a person has to read each patch and nobody is there.
+    pub fn refuse_unattended(self, policy: &Policy) -> Result<(), CommandError> {
+        if !policy.approve_patches || self.present {
+            return Ok(());
+        }
+        Err(CommandError::configuration(
+            "`approve_patches` asks a person about each patch before it is applied, and nobody is there to be asked. Start \
+             it at a terminal without `--events`, or set `approve_patches` to false in .dualagent.json for a new run.",
+        ))
+    }
+
+    /// Asks a question of the machine; `None` if the input ended. Where nobody is, the answer is no, and a patch waits:
+    /// a no would use up the builder's turns. `diff` is the
     /// change that it is about.
     pub async fn ask(self, question: Question, diff: String) -> Option<(bool, String)> {
         if !self.present {
-            return Some((false, String::new()));
+            return match question {
+                Question::Patch { .. } => None,
+                Question::Command { .. } | Question::Land => Some((false, String::new())),
+            };
         }
         let asked = match question {
             Question::Command { role, line } => Asked {
@@ -47,10 +63,18 @@ impl Human {
                     ui::printable(&line.escape_debug().to_string())
                 ),
                 diff: None,
+                shown: false,
             },
-            Question::Land => {
-                Asked { question: "Bring the change into your working tree?".to_owned(), diff: Some(diff) }
-            }
+            Question::Patch { diff } => Asked {
+                question: "Apply this change in the run's own tree?".to_owned(),
+                diff: Some(diff),
+                shown: true,
+            },
+            Question::Land => Asked {
+                question: "Bring the change into your working tree?".to_owned(),
+                diff: Some(diff),
+                shown: false,
+            },
         };
         answer(asked).await
     }
@@ -64,7 +88,7 @@ pub fn yes_or_no(question: &str) -> Result<(bool, String), CommandError> {
         let answer = runtime.block_on(async {
             let mut interrupts = Interrupts::listen().ok()?;
             tokio::select! {
-                answer = answer(Asked { question: question.to_owned(), diff: None }) => answer,
+                answer = answer(Asked { question: question.to_owned(), diff: None, shown: false }) => answer,
                 () = interrupts.stop() => None,
             }
         });
@@ -85,6 +109,8 @@ pub fn yes_or_no(question: &str) -> Result<(bool, String), CommandError> {
 struct Asked {
     question: String,
     diff: Option<String>,
+    /// Whether the change is shown before it is asked about.
+    shown: bool,
 }
 
 /// Asks on a thread of its own. If nobody waits for the answer any more, the terminal is given back all the same.
@@ -106,6 +132,7 @@ async fn answer(asked: Asked) -> Option<(bool, String)> {
 
 impl Asked {
     fn by_key(&self, keys: &Keys) -> Option<(bool, String)> {
+        self.show();
         self.prompt();
         loop {
             match keys.next() {
@@ -152,7 +179,14 @@ impl Asked {
         }
     }
 
+    fn show(&self) {
+        if let Some(diff) = self.diff.as_ref().filter(|_| self.shown) {
+            say(&format!("\n{}\n", ui::diff(diff)));
+        }
+    }
+
     fn by_line(&self) -> Option<(bool, String)> {
+        self.show();
         say(&format!("{} [y/N] ", self.question));
         let line = line()?;
         Some(match line.trim().to_lowercase().as_str() {

@@ -72,6 +72,29 @@ fn without_evidence_nothing_more_runs() {
 }
 
 #[test]
+fn a_permitted_dependency_needs_a_reason() {
+    let environment = TestEnvironment::new();
+    environment.write("package.json", "{}\n");
+    environment.config(json!({"evidence": {"red_green": "off"}, "allow_paths": ["**"]}));
+    let patch = replaces("package.json", "{}", "{\"dependencies\": {\"left-pad\": \"1\"}}");
+    let explained =
+        builds_with(&patch, json!({"risks": ["left-pad is one more package to keep up to date."]}));
+    let goal = "Add the left-pad package as a dependency";
+    let script = Script::new().builder(builds(&patch)).builder(explained).reviewer(approves());
+    run(&environment, goal, &script).ended(0);
+    assert_eq!(environment.result()["turns"], 2);
+    assert_has(&environment.prompts("builder")[1], &["no entry of `risks` names `left-pad`"]);
+    assert_snapshot!(said(&environment, "dependencies"), @"The task permits what changes: `dependencies.left-pad` in `package.json`. The builder says: left-pad is one more package to keep up to date.");
+
+    environment.run(&["undo", "latest"]).ended(0);
+    let silent = builds_with(&patch, json!({"risks": ["The configuration may be read by others."]}));
+    let script = Script::new().builder(silent.clone()).builder(silent);
+    run(&environment, goal, &script).ended(2);
+    assert_eq!(environment.result()["stopped_by"], "oscillation");
+    assert_eq!(environment.read("package.json"), "{}\n");
+}
+
+#[test]
 fn old_tests_that_fail_on_the_new_code_block() {
     let environment = world(json!({"max_iterations": 1}));
     environment.write("test/data/marked.txt", "word!\n");

@@ -81,6 +81,49 @@ fn a_person_may_allow_a_command_or_say_why_not() {
 }
 
 #[test]
+fn a_person_may_read_each_patch_before_it_is_applied() {
+    let environment = TestEnvironment::new();
+    environment.config(json!({"approve_patches": true}));
+    let asked = "Apply this change in the run's own tree? [y/N] ";
+    let script =
+        Script::new().builder(builds(&shout("$1?"))).builder(builds(&shout("$1!"))).reviewer(approves());
+    let terminal = Terminal::new(100, 60)
+        .types(asked, "c")
+        .types("Say why: ", "no question, please\n")
+        .types(asked, "y")
+        .types(LANDS, "y");
+    let seen = run(&environment, terminal, &script);
+    assert_has(
+        seen.ended(0),
+        &[
+            "+shout() { echo \"$1?\"; }\n",
+            "The user read the change and refused it",
+            "+shout() { echo \"$1!\"; }\n",
+        ],
+    );
+    let prompt = &environment.prompts("builder")[1];
+    assert_has(prompt, &["of which nothing was applied", "They said: no question, please."]);
+    environment.run(&["replay", "latest"]).ended(0);
+}
+
+#[test]
+fn nobody_to_read_each_patch_begins_no_run() {
+    let environment = TestEnvironment::new();
+    environment.config(json!({"approve_patches": true}));
+    let output = environment.cycle(&Script::approved());
+    assert_eq!(output.code, Some(1));
+    assert_has(&output.stderr, &["nobody is there to be asked. Start it at a terminal"]);
+    assert_eq!(environment.run(&["runs"]).stdout, "");
+
+    // A run that began at a terminal waits for one, and uses up no turn meanwhile.
+    let asked = "Apply this change in the run's own tree? [y/N] ";
+    run(&environment, Terminal::new(100, 30).types(asked, "\u{3}"), &Script::approved()).ended(130);
+    environment.run(&["resume", "latest"]).ended(1);
+    let terminal = Terminal::new(100, 30).types(asked, "y").types(LANDS, "y");
+    terminal.run(&environment, &["resume", "latest"]).ended(0);
+}
+
+#[test]
 fn a_missing_configuration_is_offered() {
     let environment = TestEnvironment::new();
     environment.write("package.json", r#"{"name": "x", "scripts": {"test": "sh test/run.sh"}}"#);

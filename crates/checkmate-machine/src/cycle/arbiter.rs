@@ -5,8 +5,9 @@
 //! red on the candidate confirms the finding; green there and not green on the old tree refutes it; everything else
 //! (it does not run, no test ran, it passes everywhere) is invalid.
 
+use super::checks::said;
 use super::{Cycle, Step};
-use crate::effect::{Action, CheckKind, Layer, Purpose};
+use crate::effect::{Action, CheckKind, Layer, Purpose, Question};
 use crate::event::{Answer, Candidate};
 use crate::evidence::{self, Receipt, Signal, Standing};
 use crate::finding::Status;
@@ -26,6 +27,7 @@ const ATTEMPTS: u32 = 2;
 pub(super) enum Stage {
     Writing(Dispute),
     Placing(Dispute),
+    Asking(Dispute, Box<Candidate>),
     Confirming(Dispute, Box<Candidate>),
     Running(Dispute, Box<Candidate>),
 }
@@ -35,6 +37,7 @@ impl Stage {
         match self {
             Stage::Writing(dispute)
             | Stage::Placing(dispute)
+            | Stage::Asking(dispute, _)
             | Stage::Confirming(dispute, _)
             | Stage::Running(dispute, _) => dispute,
         }
@@ -86,6 +89,7 @@ impl Cycle {
         match stage {
             Stage::Writing(dispute) => self.on_test_written(dispute, answers),
             Stage::Placing(dispute) => self.on_test_placed(dispute, answers),
+            Stage::Asking(dispute, candidate) => self.on_asked_about_test(dispute, candidate, &answers),
             Stage::Confirming(dispute, candidate) => self.on_test_confirmed(dispute, candidate, answers),
             Stage::Running(dispute, candidate) => self.on_test_ran(&dispute, &candidate, answers),
         }
@@ -146,8 +150,28 @@ impl Cycle {
         if !refusals.is_empty() {
             return self.invalid(dispute, refusals.join(" "), None);
         }
+        if self.spec.policy.approve_patches {
+            let question = Question::Patch { diff: candidate.diff.clone() };
+            let stage = Stage::Asking(dispute, Box::new(candidate));
+            return self.emit(Step::Arbiter(stage), vec![Action::Ask(question)]);
+        }
+        self.have_confirmed(dispute, Box::new(candidate));
+    }
+
+    fn on_asked_about_test(&mut self, dispute: Dispute, candidate: Box<Candidate>, answers: &[Answer]) {
+        match answers.first().map(said) {
+            Some((true, _)) => self.have_confirmed(dispute, candidate),
+            Some((false, text)) => {
+                let reason = prompt::turn_end(&TurnEnd::Declined(text.to_owned()));
+                self.invalid(dispute, reason, None);
+            }
+            None => {}
+        }
+    }
+
+    fn have_confirmed(&mut self, dispute: Dispute, candidate: Box<Candidate>) {
         self.doing("The reviewer checks that the test states its claim.");
-        self.ask_to_confirm(dispute, Box::new(candidate));
+        self.ask_to_confirm(dispute, candidate);
     }
 
     fn on_test_confirmed(&mut self, dispute: Dispute, candidate: Box<Candidate>, answers: Vec<Answer>) {

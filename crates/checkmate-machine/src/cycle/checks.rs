@@ -11,6 +11,7 @@ use crate::gate::commands::{self, CommandVerdict};
 use crate::gate::paths::Allowlist;
 use crate::ids::Role;
 use crate::notice::Notice;
+use crate::prompt;
 use crate::record::TurnEnd;
 use crate::spec::{Product, ReviewMode};
 use crate::task::Permission;
@@ -42,6 +43,27 @@ impl Cycle {
             self.status(&*reason);
             return self.end_turn(TurnEnd::Rejected(vec![reason]));
         }
+        if self.spec.policy.approve_patches {
+            let question = Question::Patch { diff: candidate.diff.clone() };
+            return self.emit(Step::AskingToApply(Box::new(candidate)), vec![Action::Ask(question)]);
+        }
+        self.take_candidate(candidate);
+    }
+
+    pub(super) fn on_asked_to_apply(&mut self, candidate: Candidate, answers: &[Answer]) {
+        match answers.first().map(said) {
+            Some((true, _)) => self.take_candidate(candidate),
+            Some((false, text)) => {
+                let declined = TurnEnd::Declined(text.trim().to_owned());
+                self.status(prompt::turn_end(&declined));
+                self.end_turn(declined);
+            }
+            None => {}
+        }
+    }
+
+    /// Makes a change that may be applied the one that is judged.
+    fn take_candidate(&mut self, candidate: Candidate) {
         let repeated = self.oscillation.repeated_tree(&candidate.tree, &self.base());
         self.notices.push(Notice::PatchReady { patch: candidate.diff.clone(), turn: self.turn });
         self.candidate = Some(candidate);

@@ -97,6 +97,7 @@ impl Cycle {
             receipts: &self.exam.receipts,
             probes: self.examiner.probes.as_ref().unwrap_or(&self.reading.no_probes),
             answers: &self.said,
+            risks: &self.risks,
             files: &prepared.files,
             nonce: &prepared.nonce,
         })

@@ -17,7 +17,7 @@ use crate::record::{TurnEnd, TurnRecord};
 use crate::reply::{AnswerKind, BuilderReply, Problem, Reply, Shape};
 use crate::spec::{Level, Product};
 use crate::task::Permission;
-use crate::verdict::{self, GateName};
+use crate::verdict::{self, GateName, plan};
 
 /// How often a maker may ask for files in one turn.
 const READS: u32 = 4;
@@ -229,7 +229,7 @@ impl Cycle {
             AnswerKind::Fixed => false,
         });
         let repeated = self.oscillation.repeated_patch(&reply.patch);
-        if reply.patch.trim().is_empty() || (repeated.is_some() && justified) {
+        if reply.patch.trim().is_empty() || (repeated.is_some() && (justified || self.gave_reasons())) {
             // Answers without a new change: the candidate stands, and the checker weighs the answers.
             let Some(evidence) = self.evidence.clone() else {
                 let problem = Problem(format!(
@@ -243,7 +243,7 @@ impl Cycle {
             self.last_tests = Some(evidence);
             return self.examine(After::Green { without_exception: false });
         }
-        // What the user permits needs no excuse, and where manifests are read, what changed in them is judged.
+        // Where manifests are read, the gate judges what changed in them and asks for the reasons.
         let judged = self.examines() && self.spec.policy.evidence.level(GateName::Dependencies) != Level::Off;
         let permitted = judged || self.reading.permits.has(Permission::Deps);
         if let Some(problem) = unexplained_dependencies(&reply).filter(|_| !permitted) {
@@ -264,6 +264,13 @@ impl Cycle {
             Step::Applying,
             vec![Action::Apply { onto: self.present_tree(), base: self.base(), patch }],
         );
+    }
+
+    /// Tells whether an objection that ended the turn before is met by what the maker says now, without a new change.
+    fn gave_reasons(&self) -> bool {
+        let Some(TurnEnd::Objected(before)) = self.turns.last().map(|turn| &turn.end) else { return false };
+        let now = self.exhibit().map(|exhibit| plan::objections(&exhibit)).unwrap_or_default();
+        before.iter().any(|objection| now.iter().all(|one| one.id != objection.id))
     }
 
     /// Refuses edits of files that agents are not shown, before anything is held against them: a hunk that does not
@@ -322,6 +329,7 @@ impl Cycle {
     /// Takes down what the maker says to findings and to the tests that the checker misses.
     fn note_answers(&mut self, reply: &BuilderReply) {
         self.said.extend(reply.answers.iter().cloned());
+        self.risks.extend(reply.risks.iter().cloned());
         for answer in &reply.answers {
             if let Some(finding) = self.findings.get_mut(&answer.to) {
                 finding.answers.push(answer.clone());

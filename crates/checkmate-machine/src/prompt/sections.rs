@@ -195,7 +195,7 @@ fn recent_diffs(state: &State<'_>, purpose: Purpose) -> String {
     }
     if let Some(last) = state.turns.last().filter(|_| purpose == Purpose::Build) {
         match &last.end {
-            TurnEnd::Rejected(_) | TurnEnd::NotAllowed(_) => parts.push(format!(
+            TurnEnd::Rejected(_) | TurnEnd::NotAllowed(_) | TurnEnd::Declined(_) => parts.push(format!(
                 "Your patch of turn {}, of which nothing was applied:\n{}",
                 last.turn,
                 data("patch", &excerpt::head_and_tail(&last.reply.patch, DIFF))
@@ -557,6 +557,14 @@ pub fn turn_end(end: &TurnEnd) -> String {
         }
         TurnEnd::NotAllowed(reasons) => {
             format!("The change was refused; nothing changed.\n{}", reasons.join("\n"))
+        }
+        TurnEnd::Declined(said) => {
+            let said = if said.trim().is_empty() {
+                "They did not say why.".to_owned()
+            } else {
+                format!("They said: {}", excerpt::sentence(said))
+            };
+            format!("The user read the change and refused it; nothing changed. {said}")
         }
         TurnEnd::Red(reason) => format!("The tests are not green: {reason}"),
         TurnEnd::Evidence(reasons) => {

@@ -66,6 +66,7 @@ fn rules_from_before_there_was_a_choice_ask_for_diffs() {
         allow_paths: Vec::new(),
         allow_commands: Vec::new(),
         test_command: CommandLine::from_user("npm test").unwrap(),
+        approve_patches: false,
         interactive: false,
         land: LandPolicy::Apply,
         evidence: crate::spec::EvidenceRules::default(),

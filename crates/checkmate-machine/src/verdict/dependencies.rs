@@ -1,11 +1,15 @@
-//! What a project depends on, and what runs when it is installed, changes only on request.
+//! What a project depends on, and what runs when it is installed, changes only on request, and with a reason.
 
-use super::evidence::{Evidence, Opinion, added_lines, listed};
-use crate::facts::{FileRole, Section};
+use std::collections::BTreeSet;
+
+use super::GateName;
+use super::evidence::{Evidence, Objection, Opinion, added_lines, listed};
+use crate::facts::{Entry, FileRole, Section};
 use crate::task::Permission;
 
 pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     let mut touched = Vec::new();
+    let mut permits = Vec::new();
     for file in &evidence.inspection.files {
         let entries = file.entries.iter().filter(|entry| match entry.section {
             Section::Dependency | Section::InstallScript => true,
@@ -22,8 +26,11 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
                 | Section::Build
                 | Section::Description => evidence.permits.allow(Permission::Deps, [name]),
             };
-            if !permitted {
-                touched.push(format!("`{}` in `{}`", entry.name, file.path));
+            let told = format!("`{}` in `{}`", entry.name, file.path);
+            if permitted {
+                permits.push((told, file.path.as_str(), entry));
+            } else {
+                touched.push(told);
             }
         }
     }
@@ -47,11 +54,115 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
         }
     }
     if touched.is_empty() {
-        return Opinion::Passed("Dependencies and install scripts are as they were.".into());
+        return explained(evidence, &permits);
     }
     Opinion::Blocked(format!(
         "The change touches what the project depends on or runs when it is installed: {}. Do without; if the task needs \
          it, the goal has to name the dependency, or the task file has to permit `deps`.",
         listed(touched.iter().map(String::as_str))
     ))
+}
+
+/// A permit says that the project may depend on something; why it should, the builder has to say where the checker and
+/// the user read it.
+fn explained(evidence: &Evidence<'_>, permitted: &[(String, &str, &Entry)]) -> Opinion {
+    if permitted.is_empty() {
+        return Opinion::Passed("Dependencies and install scripts are as they were.".into());
+    }
+    let mut objections: Vec<Objection> = Vec::new();
+    let mut reasons: Vec<&str> = Vec::new();
+    let added = permitted.iter().filter(|(_, _, entry)| entry.section == Section::Dependency);
+    for (told, path, entry) in added {
+        for names in added_names(path, entry) {
+            let reason =
+                evidence.risks.iter().rev().find(|risk| names.iter().any(|name| names_it(risk, name)));
+            match (reason, names.first()) {
+                (Some(reason), _) if reasons.contains(&reason.as_str()) => {}
+                (Some(reason), _) => reasons.push(reason),
+                (None, name) => {
+                    let name = name.map_or("", String::as_str);
+                    let text = format!(
+                        "{told} may change, but no entry of `risks` names `{name}`. Say there why the project should \
+                         depend on it and what that brings with it, or do without."
+                    );
+                    let objection =
+                        evidence.objection(GateName::Dependencies, &format!("{path}{name}"), text);
+                    // One dependency of two stages is one question.
+                    if objections.iter().all(|one| one.id != objection.id) {
+                        objections.push(objection);
+                    }
+                }
+            }
+        }
+    }
+    if !objections.is_empty() {
+        return Opinion::Objected(objections);
+    }
+    let permitted = listed(permitted.iter().map(|(told, ..)| told.as_str()));
+    let reasons = match reasons[..] {
+        [] => String::new(),
+        _ => format!(" The builder says: {}", listed(reasons)),
+    };
+    Opinion::Passed(format!("The task permits what changes: {permitted}.{reasons}"))
+}
+
+/// Returns what an entry makes the project depend on that it did not before, each by the names that it may go by. What
+/// has no name of its own goes by its file.
+fn added_names(path: &str, entry: &Entry) -> Vec<Vec<String>> {
+    if entry.after.is_empty() {
+        return Vec::new();
+    }
+    let (_, own) = entry.name.split_once('.').unwrap_or(("", &entry.name));
+    let last = own.rsplit('.').next().unwrap_or(own);
+    if entry.after.starts_with('[') || last == "dependencies" || last.contains("require") {
+        let before: BTreeSet<&str> = items(&entry.before).collect();
+        let new = items(&entry.after).filter(|item| !before.contains(item));
+        let name =
+            |item: &str| item.split(|c| !is_inner(c) && c != '.').next().unwrap_or_default().to_owned();
+        return new.map(name).filter(|name| !name.is_empty()).map(|name| vec![name]).collect();
+    }
+    let file = path.rsplit('/').next().unwrap_or(path).to_owned();
+    // A line of a build script has the names between quotes or tags.
+    if entry.name.contains(['"', '\'', '<', '(', ' ']) && !entry.name.contains("dependencies.") {
+        let parts =
+            entry.name.split(['"', '\'', '<', '>']).skip(1).step_by(2).flat_map(|text| text.split(':'));
+        let mut names: Vec<String> =
+            parts.filter(|part| part.starts_with(char::is_alphabetic)).map(str::to_owned).collect();
+        names.extend([file, "dependency".into(), "dependencies".into()]);
+        return vec![names];
+    }
+    let named = entry.name.rsplit_once("dependencies.").map_or(own, |(_, name)| name);
+    let mut names = vec![named.to_owned(), own.to_owned(), entry.name.clone()];
+    // A module of Go, and a package within a scope, is called by the last part of its path.
+    let parts = named.rsplit('/').filter(|part| !is_major(part));
+    names.extend(parts.take(1).map(str::to_owned));
+    vec![names]
+}
+
+/// Returns the entries of a list, as JSON or with blanks between.
+fn items(text: &str) -> impl Iterator<Item = &str> {
+    let quoted = text.starts_with('[');
+    let separator = move |c: char| if quoted { c == '"' } else { c.is_whitespace() || c == ',' };
+    let pieces = text.split(separator).map(str::trim);
+    pieces.filter(|piece| piece.starts_with(|c: char| c.is_alphanumeric() || c == '@'))
+}
+
+fn is_major(part: &str) -> bool {
+    part.strip_prefix('v').is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
+fn is_inner(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | '@' | '/')
+}
+
+/// Tells whether a text names a dependency; it is no part of a longer name.
+fn names_it(text: &str, name: &str) -> bool {
+    let plain = |text: &str| text.to_lowercase().replace('_', "-");
+    let (text, name) = (plain(text), plain(name));
+    let ends = |c: Option<char>| c.is_none_or(|c| !(c.is_alphanumeric() || matches!(c, '-' | '@')));
+    let mut places = text.match_indices(&name);
+    !name.is_empty()
+        && places.any(|(at, _)| {
+            ends(text[..at].chars().next_back()) && ends(text[at + name.len()..].chars().next())
+        })
 }

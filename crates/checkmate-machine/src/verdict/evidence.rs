@@ -47,6 +47,8 @@ pub struct Evidence<'a> {
     pub probes: &'a Probes,
     /// What the maker said to objections, oldest first.
     pub answers: &'a [FindingAnswer],
+    /// What the maker called risks, oldest first.
+    pub risks: &'a [String],
     /// The files of the base.
     pub files: &'a [FileFact],
     /// Unpredictable text of this run.

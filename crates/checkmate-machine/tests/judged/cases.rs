@@ -53,6 +53,7 @@ pub(super) struct Told {
     pub(super) tests: Vec<Receipt>,
     pub(super) receipts: Vec<(CheckKind, Receipt)>,
     pub(super) answers: Vec<FindingAnswer>,
+    risks: Vec<String>,
     pub(super) review: ReviewState,
 }
 
@@ -82,6 +83,7 @@ impl Told {
             receipts: &self.receipts,
             probes: &self.probes,
             answers,
+            risks: &self.risks,
             files: &self.files,
             nonce: "nonce",
         }
@@ -145,8 +147,11 @@ pub(super) fn told() -> impl Strategy<Value = Told> {
     let rules = (levels(), task(), vec(say(), 1..9));
     let facts = (inspection(), probes(), prop::bool::weighted(0.1));
     let runs = (option::weighted(0.9, any_or_green()), any_or_green(), vec((check_kind(), receipt()), 0..6));
-    let words = (vec(answer(), 0..3), review());
-    (rules, facts, runs, words).prop_map(|((evidence, task, says), facts, runs, (answers, review))| {
+    let risk = prop::bool::weighted(0.9).prop_map(|named| {
+        if named { "Reads versions with semver." } else { "None that I know of." }.to_owned()
+    });
+    let words = (vec(answer(), 0..3), vec(risk, 1..3), review());
+    (rules, facts, runs, words).prop_map(|((evidence, task, says), facts, runs, (answers, risks, review))| {
         let (inspection, probes, leaks) = facts;
         // Put together here, so that no scanner takes this file for a leak.
         let key = ["9fK2mQ7x", "T4bV8nZ1c"].concat();
@@ -175,6 +180,7 @@ pub(super) fn told() -> impl Strategy<Value = Told> {
             tests: vec![Receipt { tree: candidate, ..tests }],
             receipts,
             answers,
+            risks,
             review,
         }
     })
@@ -192,6 +198,7 @@ fn policy(evidence: EvidenceRules) -> Policy {
         allow_paths: Vec::new(),
         allow_commands: Vec::new(),
         test_command: CommandLine::from_user("npm test").unwrap(),
+        approve_patches: false,
         interactive: false,
         land: LandPolicy::Apply,
         evidence,

@@ -255,6 +255,7 @@ fn spec(lines: &[String]) -> Spec {
         allow_paths: Vec::new(),
         allow_commands: Vec::new(),
         test_command: CommandLine::from_user("npm test").unwrap(),
+        approve_patches: false,
         interactive: false,
         land: LandPolicy::Apply,
         evidence: EvidenceRules::default(),
@@ -275,6 +276,7 @@ fn spec(lines: &[String]) -> Spec {
             "context_summary_threshold" => policy.context_summary_threshold = value.parse().unwrap(),
             "allow_path" => policy.allow_paths.push(value.into()),
             "allow_command" => policy.allow_commands.push(value.into()),
+            "approve_patches" => policy.approve_patches = true,
             "interactive" => policy.interactive = true,
             "evidence" => policy.evidence = EvidenceRules::usual(),
             "budget" => policy.budget.run.replace(limits(value)),
@@ -525,6 +527,7 @@ fn name(action: &Action) -> String {
             format!("{kind} {env}{}", command.argv.join(" "))
         }
         Action::Ask(Question::Command { line, .. }) => format!("{kind} {line}"),
+        Action::Ask(Question::Patch { .. }) => format!("{kind} whether to apply"),
         Action::Ask(Question::Land) => format!("{kind} whether to land"),
         Action::Prepare
         | Action::Call(_)

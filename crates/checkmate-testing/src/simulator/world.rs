@@ -404,6 +404,7 @@ fn spec(rng: &mut Rng) -> Spec {
             allow_paths: if one_in(rng, 4) { vec!["src/**".into(), "tests/**".into()] } else { Vec::new() },
             allow_commands: some(rng, "npm run *"),
             test_command,
+            approve_patches: one_in(rng, 8),
             interactive: rng.bool(),
             land: *rng
                 .choice(&[LandPolicy::Apply, LandPolicy::Commit, LandPolicy::Ask])

@@ -48,6 +48,9 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
         return Ok(driving::exit_code(&outcome));
     }
     let human = if args.output.events { Human::absent() } else { Human::at_terminal() };
+    if let Some(cycle) = session.run.cycle(&task) {
+        driving::reported(&args.output, Some(&id), human.refuse_unattended(&cycle.spec().policy))?;
+    }
     driving::drive(session, human, commands, &args.output)
 }
 

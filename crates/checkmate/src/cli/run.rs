@@ -77,13 +77,10 @@ fn begin(place: &Place, args: &Args, human: Human) -> Result<Session, CommandErr
     if let Some(problem) = config.unknown_price().filter(|_| script.is_none()) {
         return Err(CommandError::usage(problem));
     }
+    let policy = config.policy(args.land.map(Into::into), human.is_present());
+    human.refuse_unattended(&policy)?;
     tell_forecast(&project, &config);
-    let spec = Spec {
-        task,
-        product: Product::Patch,
-        policy: config.policy(args.land.map(Into::into), human.is_present()),
-        prompts: config.prompts(),
-    };
+    let spec = Spec { task, product: Product::Patch, policy, prompts: config.prompts() };
     let roles = if script.is_some() { Default::default() } else { config.roles() };
     let shell = Shell {
         roles,

@@ -72,6 +72,7 @@ fn what_one_refuses_the_other_does_not_accept() {
         (r#""allow_commands": [[]]"#, &["`allow_commands[0]`", "a text"]),
         (r#""keep_env": {}"#, &["`keep_env`", "a list of texts"]),
         (r#""link_paths": [true]"#, &["`link_paths[0]`", "a text"]),
+        (r#""approve_patches": "yes""#, &["`approve_patches`", "true or false"]),
         (r#""land": "push""#, &["`land`", "\"apply\", \"commit\" or \"ask\""]),
         (r#""land": null"#, &["`land`", "Leave the key out"]),
         (r#""prompts": []"#, &["`prompts`", "an object"]),

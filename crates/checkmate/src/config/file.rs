@@ -58,6 +58,8 @@ pub(super) struct File {
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub(super) context_summary_threshold: u32,
 
+    /// Whether a person is asked about each patch before it is applied; only at a terminal.
+    pub(super) approve_patches: bool,
     /// What happens to an approved change; asks at a terminal and applies elsewhere if left out.
     #[serde(default)]
     #[schemars(schema_with = "landings")]

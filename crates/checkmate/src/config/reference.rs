@@ -18,7 +18,7 @@ use crate::agents;
 const REWRITE: &str = "CHECKMATE_WRITE_SCHEMA";
 
 /// An example of every key, as it stands in a file.
-const EXAMPLES: [(&str, &str); 32] = [
+const EXAMPLES: [(&str, &str); 33] = [
     ("$schema", r#""https://example.com/dualagent.schema.json""#),
     ("builder_provider", r#""anthropic""#),
     ("builder_model", r#""claude-sonnet-4-5""#),
@@ -34,6 +34,7 @@ const EXAMPLES: [(&str, &str); 32] = [
     ("moderator_provider", r#""gemini""#),
     ("moderator_model", r#""gemini-2.5-pro""#),
     ("context_summary_threshold", "4000"),
+    ("approve_patches", "true"),
     ("land", r#""commit""#),
     ("allow_commands", r#"["npm run *", "cargo clippy"]"#),
     ("test_time_limit_s", "1800"),

@@ -90,6 +90,7 @@ pub(super) fn resolve(file: File, findings: &mut Findings, root: &Path, kind: Ag
         review_on_test_pass: file.review_on_test_pass,
         review_strictness: file.review_strictness,
         context_summary_threshold: file.context_summary_threshold,
+        approve_patches: file.approve_patches,
         land: file.land,
         prompt_files,
     }

@@ -403,6 +403,7 @@ fn defaults() {
             allow_paths: vec![],
             allow_commands: vec![],
             test_command: CommandLine::from_user("t").unwrap(),
+            approve_patches: false,
             interactive: false,
             land: LandPolicy::Apply,
             evidence: EvidenceRules::usual(),

@@ -28,6 +28,12 @@ pub(super) fn effects(config: &Config, land: Option<LandPolicy>) -> Vec<(&'stati
     effects.push(("budget", budget(config).to_owned()));
     effects.push(("sandbox", sandbox(config).to_owned()));
     effects.push(("network", network(config).to_owned()));
+    if config.approve_patches {
+        effects.push((
+            "approve_patches",
+            "You are asked about each patch before it is applied; where nobody is at a terminal, no run begins.".into(),
+        ));
+    }
     effects.push(("land", landing(land.or(config.land)).to_owned()));
     effects
 }

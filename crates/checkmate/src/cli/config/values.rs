@@ -78,6 +78,7 @@ pub(super) fn rows(config: &Config, flags: &Flags, env: &dyn Fn(&str) -> Option<
     }
     rows.extend(sandbox(config.sandbox.as_ref()));
     rows.extend([
+        row(&["approve_patches"], config.approve_patches.to_string()),
         landing(flags.land, config.land),
         row(&["link_paths"], list(&config.link_paths, "none")),
         row(&["keep_env"], list(&config.keep_env, "none")),
