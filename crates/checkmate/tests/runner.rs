@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod environment;
 #[cfg(test)]
+mod plays;
+#[cfg(test)]
 mod provider;
 #[cfg(test)]
 mod script;
