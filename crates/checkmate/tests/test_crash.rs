@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
-use crate::environment::{Output, TestEnvironment};
-use crate::plays::{self, Play};
+use crate::environment::TestEnvironment;
+use crate::plays::{self, Play, Step};
 
 /// Moments that every run of the tests tries.
 const MOMENTS: u32 = 100;
@@ -49,13 +49,15 @@ enum Victim {
     Program,
     /// Every process of its group; only those that made a group of their own live on.
     Group,
+    /// Everything that it started, as when the power fails.
+    Everything,
 }
 
 /// What is to be seen after a step.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
-    code: Option<i32>,
-    files: Files,
+    code: i32,
+    files: BTreeMap<PathBuf, String>,
     /// The index, without what it remembers of files.
     index: String,
     /// The trees of HEAD and of its ancestors: a second landing would be one more.
@@ -73,7 +75,7 @@ struct Seen {
 /// How a play goes when nobody kills anything.
 struct Undisturbed {
     play: Play,
-    before: Files,
+    before: BTreeMap<PathBuf, String>,
     steps: Vec<Seen>,
     durations: Vec<Duration>,
     /// Lines of the journal after each step.
@@ -92,7 +94,7 @@ struct Tally {
     locks: u32,
 }
 
-fn see(environment: &TestEnvironment, output: &Output) -> Seen {
+fn see(environment: &TestEnvironment, code: i32) -> Seen {
     let journal = environment.journal();
     let ended = journal.iter().rev().find(|line| line["record"] == "ended").expect("the run has ended");
     let checks = journal.iter().filter(|line| digest(line).starts_with("check ")).count();
@@ -100,8 +102,8 @@ fn see(environment: &TestEnvironment, output: &Output) -> Seen {
     let landed: Vec<Value> = serde_json::from_slice(&landed).unwrap();
     let refs = environment.git(&["for-each-ref", "--format=%(refname)"]);
     Seen {
-        code: output.code,
-        files: environment.files(),
+        code,
+        files: readable(&environment.files()),
         index: environment.git(&["ls-files", "--stage"]),
         history: environment.git(&["log", "--format=%T"]),
         refs: refs.lines().filter(|name| !name.starts_with("refs/checkmate/")).collect(),
@@ -112,6 +114,11 @@ fn see(environment: &TestEnvironment, output: &Output) -> Seen {
         replayed: environment.run(&["replay", "latest"]).code,
         verified: environment.run(&["verify", "latest"]).code,
     }
+}
+
+/// Makes the files of a failure readable; no two contents become the same.
+fn readable(files: &Files) -> BTreeMap<PathBuf, String> {
+    files.iter().map(|(path, bytes)| (path.clone(), bytes.escape_ascii().to_string())).collect()
 }
 
 fn digest(line: &Value) -> &str {
@@ -134,14 +141,14 @@ fn command(environment: &TestEnvironment, play: &Play, step: usize) -> Command {
 
 fn undisturbed(play: Play) -> Undisturbed {
     let environment = play.world();
-    let before = environment.files();
+    let before = readable(&environment.files());
     let (mut steps, mut durations, mut lines) = (Vec::new(), Vec::new(), Vec::new());
     for step in 0..play.steps.len() {
         let start = Instant::now();
         let output = environment.output(&mut command(&environment, &play, step));
         durations.push(start.elapsed());
         output.ended(play.steps[step].code);
-        steps.push(see(&environment, &output));
+        steps.push(see(&environment, play.steps[step].code));
         lines.push(environment.journal().len());
     }
     assert_eq!(steps.last().unwrap().replayed, Some(0));
@@ -149,8 +156,8 @@ fn undisturbed(play: Play) -> Undisturbed {
     Undisturbed { play, before, steps, durations, lines }
 }
 
-/// Starts the program and kills it at a moment; false if it had ended before.
-fn kill(environment: &TestEnvironment, mut command: Command, moment: &Moment, victim: Victim) -> bool {
+/// Starts the program and kills it at a moment; returns its exit code if it had ended before.
+fn kill(environment: &TestEnvironment, mut command: Command, moment: &Moment, victim: Victim) -> Option<i32> {
     use std::os::unix::process::CommandExt as _;
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().unwrap();
     let start = Instant::now();
@@ -166,20 +173,22 @@ fn kill(environment: &TestEnvironment, mut command: Command, moment: &Moment, vi
     while !has_come() && child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_micros(500));
     }
-    end(&mut child, victim)
+    end(environment, &mut child, victim)
 }
 
-fn end(child: &mut Child, victim: Victim) -> bool {
-    let alive = child.try_wait().unwrap().is_none();
-    if alive {
+fn end(environment: &TestEnvironment, child: &mut Child, victim: Victim) -> Option<i32> {
+    if child.try_wait().unwrap().is_none() {
         let pid = Pid::from_child(child);
         match victim {
             Victim::Program => kill_process(pid, Signal::KILL).unwrap(),
             Victim::Group => kill_process_group(pid, Signal::KILL).unwrap(),
+            Victim::Everything => {
+                kill_process(pid, Signal::KILL).unwrap();
+                environment.kill_processes();
+            }
         }
     }
-    child.wait().unwrap();
-    alive
+    child.wait().unwrap().code()
 }
 
 fn is_there(environment: &TestEnvironment, sign: &str) -> bool {
@@ -202,10 +211,12 @@ fn is_whole(environment: &TestEnvironment, undisturbed: &Undisturbed, when: &str
         return;
     }
     let edited = undisturbed.play.edited.map(Path::new);
-    let without_edit = |files: &Files| -> Files {
-        files.iter().filter(|(path, _)| edited != Some(path)).map(|(p, b)| (p.clone(), b.clone())).collect()
+    let without_edit = |files: &BTreeMap<PathBuf, String>| {
+        let mut files = files.clone();
+        files.retain(|path, _| edited != Some(path));
+        files
     };
-    let files = without_edit(&environment.files());
+    let files = without_edit(&readable(&environment.files()));
     let mut whole = undisturbed.steps.iter().map(|seen| &seen.files).chain([&undisturbed.before]);
     assert!(
         whole.any(|whole| without_edit(whole) == files),
@@ -234,15 +245,20 @@ fn goes_on(
     step: usize,
     tally: &mut Tally,
     when: &str,
-) -> Output {
+) {
     let wanted = undisturbed.play.steps[step].code;
+    // Where the run had come to an error already, the same command would be the next step.
+    let journal = if environment.runs().is_empty() { Vec::new() } else { environment.journal() };
+    if wanted == 1 && journal.last().is_some_and(|line| line["record"] == "ended") {
+        return;
+    }
     let mut said = String::new();
     let mut next = command(environment, &undisturbed.play, step);
     for _ in 0..4 {
         let output = environment.output(&mut next);
         tally.again += 1;
         if output.code == Some(wanted) {
-            return output;
+            return;
         }
         said.push_str(&output.stderr);
         next = command(environment, &undisturbed.play, step);
@@ -281,20 +297,26 @@ fn crash(undisturbed: &Undisturbed, at: usize, moments: &[(Moment, Victim)], tal
     let play = undisturbed.play;
     let when = format!("{}: step {at} killed at {moments:?}", play.name);
     let environment = play.world();
-    for step in 0..play.steps.len() {
+    for (step, Step { code, .. }) in play.steps.iter().enumerate() {
         if step == at {
+            let mut ended = None;
             for (moment, victim) in moments {
-                let hit = kill(&environment, command(&environment, &play, step), moment, *victim);
-                tally.hits += u32::from(hit);
+                ended = kill(&environment, command(&environment, &play, step), moment, *victim);
                 is_whole(&environment, undisturbed, &when);
+                if ended == Some(*code) {
+                    break;
+                }
+                tally.hits += u32::from(ended.is_none());
             }
-        }
-        let output = if step == at {
-            goes_on(&environment, undisturbed, step, tally, &when)
+            if ended != Some(*code) {
+                goes_on(&environment, undisturbed, step, tally, &when);
+            }
         } else {
-            environment.output(&mut command(&environment, &play, step))
-        };
-        assert_eq!(see(&environment, &output), undisturbed.steps[step], "{when}: after step {step}");
+            environment.output(&mut command(&environment, &play, step)).ended(*code);
+        }
+        if step == at || step + 1 == play.steps.len() {
+            assert_eq!(see(&environment, *code), undisturbed.steps[step], "{when}: after step {step}");
+        }
     }
     nothing_is_paid_twice(&environment, &play, &when);
     environment.wait_for(|| environment.processes().is_empty());
@@ -324,7 +346,11 @@ fn choose(undisturbed: &Undisturbed, number: u32, of: u32) -> (usize, Vec<(Momen
     let further = [0, 0, 1, 2][fastrand::usize(..4)];
     let further =
         (0..further).map(|_| Moment::After(undisturbed.durations[step].mul_f64(fastrand::f64() * 0.7)));
-    let victim = || if fastrand::u8(..3) == 0 { Victim::Group } else { Victim::Program };
+    let victim = || match fastrand::u8(..6) {
+        0 => Victim::Everything,
+        1 => Victim::Group,
+        _ => Victim::Program,
+    };
     (step, std::iter::once(first).chain(further).map(|moment| (moment, victim())).collect())
 }
 
