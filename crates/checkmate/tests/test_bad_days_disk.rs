@@ -15,6 +15,11 @@ mount --move "$6" "$folder" || exit 77
 cd / && cd "$7"
 export GIT_OPTIONAL_LOCKS=0
 used() { df -k --output=used "$folder" | tail -n 1; }
+unchanged() {
+    [ -z "$(git status --porcelain)" ] && [ ! -e src/shout.sh ] && [ ! -e test/shout_test.sh ] && return
+    echo CHANGED >&2
+    git status --porcelain >&2
+}
 limit() { mount -o "remount,size=$1k" "$folder" || exit 77; }
 eval "$work"
 "#;
@@ -46,7 +51,7 @@ fn every_size(case: &str, folder: &str) {
             "limit $(($(used) + {room}))
             $checkmate run 'Add shout' --replay $script; code=$?
             if [ $code = 1 ]; then
-                git diff --quiet && [ ! -e src/shout.sh ] && [ ! -e test/shout_test.sh ] || echo 'CHANGED' >&2
+                unchanged
                 echo 'FAILED' >&2
                 limit 16384
                 $checkmate resume latest > /dev/null 2>&1 || $checkmate run 'Add shout' --replay $script
@@ -100,7 +105,7 @@ fn the_disk_is_full_at_the_landing() {
             limit $(($(used) + 4)); head -c 65536 /dev/zero > .git/filler 2> /dev/null
             touch ../go
             wait $run; code=$?
-            git diff --quiet && [ ! -e src/shout.sh ] && [ ! -e test/shout_test.sh ] || echo 'CHANGED' >&2
+            unchanged
             echo 'FAILED' >&2
             rm .git/filler; limit 16384
             $checkmate resume latest || echo 'LOST' >&2

@@ -328,7 +328,9 @@ pub(crate) fn failed(arguments: &[&str], answer: &Answer) -> WorkspaceError {
     {
         return WorkspaceError::DiskFull { command, said };
     }
-    WorkspaceError::Git { command, said }
+    let writing = ["unable to write", "couldn't write"].iter().any(|sign| said.contains(sign));
+    let hint = if writing { " Check permissions and the room on the disk." } else { "" };
+    WorkspaceError::Git { command, said: said + hint }
 }
 
 /// Finds the lock of another git process in git's own words.
