@@ -10,6 +10,11 @@ use crate::bad_days::{Kept, holds};
 use crate::environment::{TestEnvironment, assert_has_not};
 use crate::script::{Script, approves, builds, shout};
 
+// What goes wrong: with a file, with a line by its number, anywhere.
+type OnFile<'a> = &'a dyn Fn(&Path);
+type OnLine<'a> = &'a dyn Fn(usize, &str) -> Option<String>;
+type OnWorld<'a> = &'a dyn Fn(&TestEnvironment);
+
 /// Makes a file or folder with a mode.
 pub(crate) fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -39,7 +44,7 @@ fn words(arguments: &[String]) -> Vec<&str> {
 #[test]
 fn configurations() {
     let large = format!("{{\"test_command\": \"{}\"}}", "x".repeat(2 << 20));
-    let cases: [(&str, &dyn Fn(&Path)); 8] = [
+    let cases: [(&str, OnFile<'_>); 8] = [
         ("config-missing", &|path| std::fs::remove_file(path).unwrap()),
         ("config-folder", &|path| {
             std::fs::remove_file(path).unwrap();
@@ -197,7 +202,7 @@ fn journals_that_cannot_be_driven() {
         0 => line.replacen(from, to, 1),
         _ => line.to_owned(),
     };
-    let cases: [(&str, &dyn Fn(usize, &str) -> Option<String>); 4] = [
+    let cases: [(&str, OnLine<'_>); 4] = [
         ("journal-older", &|n, line| Some(header(n, line, "\"version\":1,", "\"version\":0,"))),
         ("journal-newer", &|n, line| Some(header(n, line, "\"version\":1,", "\"version\":2,"))),
         ("journal-unknown-event", &|_, line| {
@@ -226,7 +231,7 @@ fn journals_that_are_mended_or_ignored() {
         // Every time but the first is in the future, and each is earlier than the one before it.
         Some(line.replace("\"at\":\"20", "\"at\":\"29"))
     };
-    let cases: [(&str, &dyn Fn(&TestEnvironment)); 4] = [
+    let cases: [(&str, OnWorld<'_>); 4] = [
         ("journal-unknown-note", &|environment| append(environment, note)),
         ("journal-torn", &|environment| append(environment, b"{\"record\":\"event\",\"seq\":9")),
         ("journal-zeros", &|environment| append(environment, &[&[0; 512][..], b"\n"].concat())),
