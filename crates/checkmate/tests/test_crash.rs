@@ -303,7 +303,8 @@ fn crash(undisturbed: &Undisturbed, at: usize, moments: &[(Moment, Victim)], tal
     for (step, Step { code, .. }) in play.steps.iter().enumerate() {
         if step == at {
             let mut ended = None;
-            for (moment, victim) in moments {
+            for (number, (moment, victim)) in moments.iter().enumerate() {
+                tally.again += u32::from(number > 0);
                 ended = kill(&environment, command(&environment, &play, step), moment, *victim);
                 is_whole(&environment, undisturbed, &when);
                 if ended == Some(*code) {
@@ -372,8 +373,9 @@ fn kill_sweep(play: Play) {
     let mut tally = Tally::default();
     for moment in 0..moments {
         // Not every file comes up in every play, and a run may be faster than the undisturbed one: then it is tried again.
-        for kind in [moment, 0, 0] {
-            let (step, kills) = choose(&undisturbed, kind, moment, moments);
+        for attempt in 0..5 {
+            let (kind, number) = if attempt == 0 { (moment, moment) } else { (0, fastrand::u32(..moments)) };
+            let (step, kills) = choose(&undisturbed, kind, number, moments);
             if crash(&undisturbed, step, &kills, &mut tally) {
                 tally.moments += 1;
                 break;
