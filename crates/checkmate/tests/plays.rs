@@ -109,7 +109,7 @@ pub(crate) const EXAMINED: Play = Play {
 /// Evidence with mutants of a function.
 pub(crate) const MUTATED: Play = Play {
     name: "mutated",
-    share: 4,
+    share: 2,
     script: mutated,
     keys: || json!({"evidence": true, "test_command": "python3 -m unittest", "allow_paths": []}),
     files: |environment| {
@@ -185,7 +185,7 @@ pub(crate) const LIMITED: Play = Play {
 /// The model refuses for so long that the run ends with an error, and it goes on later.
 pub(crate) const FAILED: Play = Play {
     name: "failed",
-    share: 4,
+    share: 6,
     script: failed,
     steps: &[Step { arguments: &[], code: 1 }, Step { arguments: &["resume", "latest"], code: 0 }, UNDONE],
     ..NOTHING
