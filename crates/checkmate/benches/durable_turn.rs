@@ -50,6 +50,7 @@ fn header() -> Header {
             text: "make test".into(),
         },
         interactive: false,
+        approve_patches: false,
         land: LandPolicy::Apply,
         evidence: EvidenceRules::default(),
         examiner: false,

@@ -60,10 +60,22 @@ fn troubleshooting_quotes_the_errors_of_the_program() {
         agents("opnai", |_| None).unwrap_err(),
         WorkspaceError::NotARepository { directory: repository.clone() }.to_string(),
         WorkspaceError::GitTooOld { found: "2.37.9".into() }.to_string(),
-        WorkspaceError::NoCommits { root: repository }.to_string(),
+        WorkspaceError::NoCommits { root: repository.clone() }.to_string(),
         WorkspaceError::Unmerged { paths: vec!["src/a.js".into()] }.to_string(),
         WorkspaceError::Staged { paths: vec!["src/a.js".into()] }.to_string(),
+        WorkspaceError::Locked { lock: repository.join(".git/HEAD.lock") }.to_string(),
+        WorkspaceError::DiskFull {
+            command: "hash-object".into(),
+            said: "fatal: unable to write loose object file: No space left on device.".into(),
+        }
+        .to_string(),
         JournalError::Locked { holder: "4711".into() }.to_string(),
+        JournalError::Foreign {
+            path: journal.clone(),
+            found: PathBuf::from("/home/you/other"),
+            root: repository.clone(),
+        }
+        .to_string(),
         JournalError::Differs { run, seq: 4, found: called, expected: prepare }.to_string(),
         JournalError::Version { path: journal.clone(), found: 2 }.to_string(),
         JournalError::Damaged { path: journal, line: 3, reason: syntax }.to_string(),

@@ -271,6 +271,19 @@ pub enum JournalError {
         /// What is wrong with it.
         reason: String,
     },
+    /// It was begun in another repository.
+    #[error(
+        "The journal {} belongs to the repository {}, not to {}. Run the command there, or start a new run here.",
+        path.display(), found.display(), root.display()
+    )]
+    Foreign {
+        /// Where it is.
+        path: PathBuf,
+        /// The repository that it names.
+        found: PathBuf,
+        /// The repository in which it was found.
+        root: PathBuf,
+    },
     /// The tasks are no schedule.
     #[error("The tasks of the run {run} cannot be scheduled: {reason}.")]
     Schedule {
@@ -347,12 +360,18 @@ impl Journal {
     }
 
     /// Opens a journal to go on with it: takes the lock and cuts off a torn last line.
-    pub fn open(folder: &Path) -> Result<(Self, Contents), JournalError> {
+    ///
+    /// `root` is the root of the repository whose run it should be.
+    pub fn open(folder: &Path, root: &Path) -> Result<(Self, Contents), JournalError> {
         let lock = lock(folder)?;
         let contents = read(folder)?;
         let path = folder.join(JOURNAL);
-        if contents.header.version != VERSION {
-            return Err(JournalError::Version { path, found: contents.header.version });
+        let Header { version, repository, .. } = &contents.header;
+        if *version != VERSION {
+            return Err(JournalError::Version { path, found: *version });
+        }
+        if repository != root {
+            return Err(JournalError::Foreign { path, found: repository.clone(), root: root.to_owned() });
         }
         let mut file =
             OpenOptions::new().write(true).open(&path).map_err(|source| io("open", &path, source))?;

@@ -101,7 +101,7 @@ impl Session {
     /// Opens a run to go on with it: replays its journal and leaves what the journal paid for out of the script.
     pub fn open(project: &Project, id: RunId) -> Result<Self, CommandError> {
         let folder = project.runs.run(&id);
-        let (mut journal, contents) = Journal::open(&folder)?;
+        let (mut journal, contents) = Journal::open(&folder, project.repository.root())?;
         let mut shell = contents.header.shell.clone();
         process::confine::forget_support(&state::folder()?);
         find_support(&mut shell)?;

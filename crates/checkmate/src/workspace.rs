@@ -221,9 +221,9 @@ pub enum WorkspaceError {
         /// The paths.
         paths: Vec<String>,
     },
-    /// Another git process holds the user's index.
-    #[error("Another git process is at work: {} exists. Wait for it, or remove the file if none is running, then land again.", lock.display())]
-    IndexLocked {
+    /// Another git process holds the user's index or a ref.
+    #[error("Another git process is at work: {} exists. Wait for it, or remove the file if none is running, then try again.", lock.display())]
+    Locked {
         /// The lock.
         lock: PathBuf,
     },
@@ -276,6 +276,14 @@ pub enum WorkspaceError {
         file: PathBuf,
         /// What is wrong with it.
         problem: String,
+    },
+    /// Git found no room.
+    #[error("`git {command}` failed, because the disk is full: {said} Make room and try again.")]
+    DiskFull {
+        /// The git command.
+        command: String,
+        /// Git's own words.
+        said: String,
     },
     /// Git failed.
     #[error("`git {command}` failed: {said} Run it by hand in the repository to see more.")]

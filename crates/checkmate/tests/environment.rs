@@ -358,18 +358,29 @@ impl TestEnvironment {
 
     /// Returns the processes that work in this world, or were started with its environment.
     pub(crate) fn processes(&self) -> Vec<String> {
-        let home = format!("HOME={}", self.path("home").display());
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let path = entry.path();
-            let environ = std::fs::read(path.join("environ")).unwrap_or_default();
-            let ours = environ.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes());
-            if ours {
-                let line = std::fs::read(path.join("cmdline")).unwrap_or_default();
-                found.push(String::from_utf8_lossy(&line).replace('\0', " "));
-            }
+        let line = |folder: PathBuf| std::fs::read(folder.join("cmdline")).unwrap_or_default();
+        let lines = self.process_folders().into_iter().map(line);
+        lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " ")).collect()
+    }
+
+    /// Kills all of them.
+    pub(crate) fn kill_processes(&self) {
+        for folder in self.process_folders() {
+            let pid = folder.file_name().unwrap().to_str().unwrap().parse().ok().and_then(Pid::from_raw);
+            // It may have ended by itself.
+            pid.map(|pid| rustix::process::kill_process(pid, Signal::KILL));
         }
-        found
+    }
+
+    /// Returns their folders in `/proc`.
+    fn process_folders(&self) -> Vec<PathBuf> {
+        let home = format!("HOME={}", self.path("home").display());
+        let is_ours = |folder: &PathBuf| {
+            let environ = std::fs::read(folder.join("environ")).unwrap_or_default();
+            let number = folder.file_name().unwrap().to_str().is_some_and(|name| name.parse::<u32>().is_ok());
+            number && environ.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes())
+        };
+        std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path()).filter(is_ours).collect()
     }
 
     /// Returns every file of the repository with its bytes, git's own left out.

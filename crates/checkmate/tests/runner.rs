@@ -3,9 +3,12 @@
 //! Only models are replaced, by replay scripts. Everything is in one binary, so that it is linked once.
 
 #[cfg(test)]
+mod bad_days;
+#[cfg(test)]
 mod environment;
 #[cfg(test)]
 mod pages;
+mod plays;
 #[cfg(test)]
 mod provider;
 #[cfg(test)]
@@ -23,6 +26,13 @@ mod test_allowlist;
 mod test_apply;
 #[cfg(test)]
 mod test_arbiter;
+#[cfg(test)]
+mod test_bad_days;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod test_bad_days_disk;
+#[cfg(test)]
+mod test_bad_days_git;
 #[cfg(test)]
 mod test_budget;
 mod test_card;

@@ -23,7 +23,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     let id = project.runs.find(&args.run)?;
     let folder = project.runs.run(&id);
     // Held so that nobody lands the run while it is taken back.
-    let (mut journal, contents) = Journal::open(&folder)?;
+    let (mut journal, contents) = Journal::open(&folder, project.repository.root())?;
     let workspace = Workspace::open(project.repository.clone(), id.as_str(), &folder)?;
     driving::warn_left_alone(&workspace.recover()?.unwrap_or_default());
     let undone = workspace.undo()?;
@@ -63,13 +63,13 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
 fn note(journal: &mut Journal, contents: &Contents) -> Result<(), CommandError> {
     let Ok(mut run) = contents.replay(|_, _| {}) else { return Ok(()) };
     let task = TaskId::new(TASK);
-    if !run.accepts(&task, &Command::TakenBack) {
-        return Ok(());
+    if run.accepts(&task, &Command::TakenBack) {
+        let event = Event::Command { task: task.clone(), command: Command::TakenBack };
+        journal.append(None, 0, &event)?;
+        run.handle(&event);
     }
-    let event = Event::Command { task: task.clone(), command: Command::TakenBack };
-    journal.append(None, 0, &event)?;
-    run.handle(&event);
-    if let Some(outcome) = run.outcome(&task) {
+    // An undo that was killed may have written the command down and not what it came to.
+    if let Some(outcome) = run.outcome(&task).filter(|outcome| contents.ended() != Some(outcome)) {
         journal.ended(&outcome, Total::of(&run, &task, contents.driven().as_secs()))?;
     }
     Ok(())

@@ -78,7 +78,7 @@ impl Workspace {
         self.repository.refuse_in_progress()?;
         let lock = self.repository.git_dir().join("index.lock");
         if lock.exists() {
-            return Err(WorkspaceError::IndexLocked { lock });
+            return Err(WorkspaceError::Locked { lock });
         }
         if changed.is_empty() {
             return Ok(());

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -302,18 +303,41 @@ impl Git {
         }
         command.env("GIT_CONFIG_COUNT", count.to_string());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Whoever kills our process group must not kill a git that holds a lock in the user's repository: it would stay.
+        // It also keeps Ctrl-C for us, who end things in order.
+        command.process_group(0);
         command
     }
 }
 
-fn failed(arguments: &[&str], answer: &Answer) -> WorkspaceError {
+/// Turns a failure into an error, in git's own words where it is not one that we know better.
+pub(crate) fn failed(arguments: &[&str], answer: &Answer) -> WorkspaceError {
     let command = arguments.first().copied().unwrap_or_default().to_owned();
     let said = match (answer.stderr.is_empty(), answer.code) {
         (false, _) => answer.stderr.replace('\n', " "),
         (true, Some(code)) => format!("it ended with exit code {code}"),
         (true, None) => "a signal ended it".to_owned(),
     };
-    WorkspaceError::Git { command, said }
+    let said = if said.ends_with(['.', '!', '?']) { said } else { said + "." };
+    if let Some(lock) = lock_in_the_way(&said) {
+        return WorkspaceError::Locked { lock };
+    }
+    if ["No space left on device", "Out of diskspace", "Disk quota exceeded"]
+        .iter()
+        .any(|sign| said.contains(sign))
+    {
+        return WorkspaceError::DiskFull { command, said };
+    }
+    let writing = ["unable to write", "couldn't write"].iter().any(|sign| said.contains(sign));
+    let hint = if writing { " Check permissions and the room on the disk." } else { "" };
+    WorkspaceError::Git { command, said: said + hint }
+}
+
+/// Finds the lock of another git process in git's own words.
+fn lock_in_the_way(said: &str) -> Option<PathBuf> {
+    let (_, rest) = said.split_once("Unable to create '")?;
+    let (path, rest) = rest.split_once("': ")?;
+    (path.ends_with(".lock") && rest.starts_with("File exists")).then(|| PathBuf::from(path))
 }
 
 /// Collects the settings of the section `core`; of several the last counts. What calls override is not among them.
@@ -371,6 +395,27 @@ mod tests {
             ("merge.m.driver", "false"),
         ];
         assert_eq!(disabled_drivers(listing), expected.map(|(k, v)| (k.to_owned(), v.to_owned())));
+    }
+
+    #[test]
+    fn what_git_complains_of_is_told_apart() {
+        let failure = |stderr: &str| {
+            let answer = Answer { code: Some(128), stdout: Vec::new(), stderr: stderr.to_owned() };
+            failed(&["update-ref"], &answer).to_string()
+        };
+        let lock = "fatal: cannot lock ref 'HEAD': Unable to create '/r/.git/HEAD.lock': File exists.\n\nAnother git";
+        assert!(failure(lock).starts_with("Another git process is at work: /r/.git/HEAD.lock exists."));
+        assert!(
+            failure("fatal: Unable to create '/r/.git/HEAD.lock': No space left on device")
+                .contains("is full")
+        );
+        assert!(
+            failure("fatal: sha1 file '/x/index.lock' write error. Out of diskspace").contains("is full")
+        );
+        assert_eq!(
+            failure("fatal: bad object"),
+            "`git update-ref` failed: fatal: bad object. Run it by hand in the repository to see more."
+        );
     }
 
     #[test]

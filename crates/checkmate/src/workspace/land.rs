@@ -133,11 +133,12 @@ impl Workspace {
         }
     }
 
-    /// Finishes a landing that was interrupted, and returns the paths that were left alone because the user changed
+    /// Removes what a killed git left of the run, finishes a landing that was interrupted, and returns the paths that were left alone because the user changed
     /// them in the meantime; `None` if there was none.
     pub fn recover(&self) -> Result<Option<Vec<String>>, WorkspaceError> {
         let root = Root::open(self.repository.root())?;
         let _lock = root.lock()?;
+        self.remove_stale_locks()?;
         self.finish_interrupted(&root)
     }
 
@@ -198,6 +199,8 @@ impl Workspace {
             blocked.dedup();
             return Ok(Written::Blocked(blocked));
         }
+        // Later it would be found out half-way, with some files changed and others not.
+        paths.iter().try_for_each(|path| root.refuse_unwritable(path))?;
         match change.memory {
             Memory::Undo(number) => landed[number].undone = true,
             Memory::Landing { base, tree } => {

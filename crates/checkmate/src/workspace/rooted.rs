@@ -160,6 +160,23 @@ impl Root {
         Ok(Above::Open(folder))
     }
 
+    /// Fails where nothing may be made or replaced at a path, as far as the folder above it tells.
+    pub(crate) fn refuse_unwritable(&self, path: &str) -> Result<(), WorkspaceError> {
+        use rustix::fs::Access;
+        let fail = |errno: Errno| WorkspaceError::io("write", &self.path.join(path), errno.into());
+        let mut folder =
+            rustix::fs::openat(&self.folder, c".", folder_flags(), Mode::empty()).map_err(fail)?;
+        for (end, _) in path.match_indices('/') {
+            match rustix::fs::openat(&folder, last(&path[..end]), folder_flags(), Mode::empty()) {
+                Ok(next) => folder = next,
+                // It is made, or gives way: what lies above it decides.
+                Err(_) => break,
+            }
+        }
+        rustix::fs::accessat(&folder, c".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::empty())
+            .map_err(fail)
+    }
+
     /// Removes a file or symlink and the folders that this leaves empty.
     pub(crate) fn remove(&self, path: &str) -> Result<(), WorkspaceError> {
         let fail = |errno: Errno| WorkspaceError::io("remove", &self.path.join(path), errno.into());

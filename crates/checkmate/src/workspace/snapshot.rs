@@ -5,7 +5,7 @@ use std::path::Path;
 use checkmate_machine::event::Prepared;
 use checkmate_machine::ids::TreeId;
 
-use super::git::{Answer, Git};
+use super::git::{Answer, Git, failed};
 use super::listing::SUBMODULE;
 use super::tree::os_path;
 use super::{Workspace, WorkspaceError};
@@ -258,10 +258,7 @@ fn unreadable(answer: &Answer, notes: &mut Vec<String>) -> Result<(), WorkspaceE
     let files: Vec<&str> =
         complaints.filter_map(|rest| rest.split_once("\"): ").map(|(path, _)| path)).collect();
     if answer.code != Some(0) && (files.is_empty() || answer.stderr.contains("fatal: ")) {
-        return Err(WorkspaceError::Git {
-            command: "add".to_owned(),
-            said: answer.stderr.replace('\n', " "),
-        });
+        return Err(failed(&["add"], answer));
     }
     let folders =
         answer.stderr.lines().filter_map(|line| line.strip_prefix("warning: could not open directory '"));

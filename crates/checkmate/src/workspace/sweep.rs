@@ -5,8 +5,30 @@ use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use super::WorkspaceError;
+use super::{Workspace, WorkspaceError};
+
+/// How long a git that outlived its Checkmate may take to give a lock back.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Workspace {
+    /// Removes locks of the run's own refs that a killed git left behind. Only who drives the run writes these refs, so
+    /// they can be nobody else's; locks of other refs and of the index are the user's to judge.
+    pub(super) fn remove_stale_locks(&self) -> Result<(), WorkspaceError> {
+        let refs = self.repository.common_dir().join("refs/checkmate").join(&self.run);
+        let Ok(entries) = fs::read_dir(&refs) else { return Ok(()) };
+        let locks = entries.flatten().map(|entry| entry.path());
+        let since = Instant::now();
+        for lock in locks.filter(|path| path.extension().is_some_and(|extension| extension == "lock")) {
+            while lock.exists() && since.elapsed() < PATIENCE {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            remove(&lock)?;
+        }
+        Ok(())
+    }
+}
 
 /// Removes a file, a symlink (not what it leads to) or a folder with everything in it, also a read-only one; nothing
 /// there is fine.

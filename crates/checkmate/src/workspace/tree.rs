@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use checkmate_machine::ids::{CommitId, TreeId};
 
-use super::git::Git;
+use super::git::{Git, failed};
 use super::listing::{Entry, Listing};
 use super::reader::Ask;
 use super::repository::Head;
@@ -181,11 +181,18 @@ impl Workspace {
         match (answer.code, tree) {
             (Some(0), Some(tree)) => Ok(Merge::Clean(TreeId::new(tree))),
             (Some(1), Some(_)) => {
-                let paths: BTreeSet<String> =
-                    fields.map(|p| String::from_utf8_lossy(p).into_owned()).collect();
+                // Where a file and a folder want the same path, git names the file after its side.
+                let sides = [format!("~{left}"), format!("~{right}")];
+                let paths: BTreeSet<String> = fields
+                    .map(|path| {
+                        let path = String::from_utf8_lossy(path).into_owned();
+                        let own = sides.iter().find_map(|side| path.strip_suffix(side.as_str()));
+                        own.map_or(path.clone(), str::to_owned)
+                    })
+                    .collect();
                 Ok(Merge::Conflict(paths.into_iter().collect()))
             }
-            (_, _) => Err(WorkspaceError::Git { command: "merge-tree".to_owned(), said: answer.stderr }),
+            (_, _) => Err(failed(&arguments, &answer)),
         }
     }
 

@@ -215,7 +215,7 @@ fn a_commit_is_refused_where_it_would_mix_things_up() {
     let refused = || workspace.land(&base, &tree, Landing::Commit, "Change").unwrap_err();
 
     scene.write(".git/index.lock", "");
-    assert!(matches!(refused(), WorkspaceError::IndexLocked { .. }));
+    assert!(matches!(refused(), WorkspaceError::Locked { .. }));
     fs::remove_file(scene.root().join(".git/index.lock")).unwrap();
 
     scene.write(".git/MERGE_HEAD", scene.git(&["rev-parse", "HEAD"]));
