@@ -43,6 +43,13 @@ const SECRET_ENDINGS: [&str; 10] =
 /// Endings of files that show the form of a secret file without its secrets.
 const SAMPLE_ENDINGS: [&str; 3] = [".example", ".sample", ".template"];
 
+/// The longest path from the repository's root, in bytes: whole paths of 4096 have to hold where the repository lies as
+/// well.
+const LONGEST_PATH: usize = 2048;
+
+/// The longest name of a file or folder that usual file systems take, in bytes.
+const LONGEST_PART: usize = 255;
+
 /// Why a path is refused whatever the configuration says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
@@ -66,6 +73,9 @@ pub enum PathError {
     /// A backslash in it.
     #[error("The path `{0}` has a backslash in it. Write it with `/`.")]
     Backslash(String),
+    /// Longer than file systems take.
+    #[error("The path `{0}` is too long for a file system. Use shorter names.")]
+    Long(String),
     /// A control character in it.
     #[error("The path `{0}` has a control character in it. Use another name.")]
     Control(String),
@@ -76,6 +86,9 @@ pub fn check_path(path: &str) -> Result<(), PathError> {
     let shown = || shown(path);
     if path.is_empty() {
         return Err(PathError::Empty);
+    }
+    if path.len() > LONGEST_PATH || path.split('/').any(|part| part.len() > LONGEST_PART) {
+        return Err(PathError::Long(crate::excerpt::line(&shown(), 100)));
     }
     if path.chars().any(char::is_control) {
         return Err(PathError::Control(shown()));

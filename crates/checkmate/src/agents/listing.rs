@@ -1,8 +1,9 @@
-//! Asks an endpoint which models it has, to name the nearest one where a name is wrong.
+//! The list of models that an endpoint has: how it is asked for and read, and which name is nearest to a wrong one.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use reqwest::RequestBuilder;
+use reqwest::{RequestBuilder, Url};
 use serde_json::Value;
 
 use super::service::{Secret, Service};
@@ -24,7 +25,7 @@ pub(super) async fn hint(web: &reqwest::Client, service: &Service) -> String {
 }
 
 async fn names(web: &reqwest::Client, service: &Service) -> Option<Vec<String>> {
-    let mut response = question(web, service)?.send().await.ok()?;
+    let mut response = question(web, service).send().await.ok()?;
     if !response.status().is_success() {
         return None;
     }
@@ -35,44 +36,65 @@ async fn names(web: &reqwest::Client, service: &Service) -> Option<Vec<String>> 
             return None;
         }
     }
-    Some(read(&serde_json::from_slice(&body).ok()?))
+    read(&body)
 }
 
-fn question(web: &reqwest::Client, service: &Service) -> Option<RequestBuilder> {
-    let mut url = service.url.join("models").ok()?;
+/// Returns the question for the models of an endpoint.
+pub(super) fn question(web: &reqwest::Client, service: &Service) -> RequestBuilder {
+    let mut url = address(service, "models");
     match service.row.wire {
         // Without a size, these two send only the first few.
-        Wire::Anthropic => url.set_query(Some("limit=1000")),
-        Wire::Gemini => url.set_query(Some("pageSize=1000")),
-        Wire::OpenAi | Wire::Script => url.set_query(service.url.query()),
+        Wire::Anthropic => drop(url.query_pairs_mut().append_pair("limit", "1000")),
+        Wire::Gemini => drop(url.query_pairs_mut().append_pair("pageSize", "1000")),
+        Wire::OpenAi | Wire::Script => {}
     }
-    let request = web.get(url);
-    let Some(key) = service.key.as_ref().map(Secret::reveal) else { return Some(request) };
-    Some(match service.row.wire {
+    with_key(service, web.get(url))
+}
+
+/// Returns an address below that of an endpoint, whose query stays.
+pub(super) fn address(service: &Service, name: &str) -> Url {
+    let mut url = service.url.clone();
+    url.set_path(&format!("{}{name}", service.url.path()));
+    url
+}
+
+/// Adds the key in the way that the wire wants it.
+pub(super) fn with_key(service: &Service, request: RequestBuilder) -> RequestBuilder {
+    let Some(key) = service.key.as_ref().map(Secret::reveal) else { return request };
+    match service.row.wire {
         Wire::Anthropic => request.header("x-api-key", key).header("anthropic-version", "2023-06-01"),
         Wire::Gemini => request.header("x-goog-api-key", key),
         Wire::OpenAi | Wire::Script => request.bearer_auth(key),
-    })
+    }
 }
 
-/// Reads the names out of a list in OpenAI's, Anthropic's or Google's form.
-fn read(list: &Value) -> Vec<String> {
-    let entries = list["data"].as_array().or_else(|| list["models"].as_array());
-    let names = entries.into_iter().flatten().filter_map(|entry| {
-        let name = entry["id"].as_str().or_else(|| entry["name"].as_str())?;
+/// Reads the names in a list of models, in any of the usual forms and in its order, each once; `None` if it is no list.
+pub(super) fn read(body: &[u8]) -> Option<Vec<String>> {
+    let answer: Value = serde_json::from_slice(body).ok()?;
+    let list = ["data", "models"].iter().find_map(|key| answer.get(key)?.as_array()).or(answer.as_array())?;
+    let name = |entry: &Value| {
+        let name = ["id", "name", "model"].iter().find_map(|key| entry.get(key)?.as_str())?;
         Some(name.strip_prefix("models/").unwrap_or(name).to_owned())
-    });
-    names.collect()
+    };
+    let mut seen = BTreeSet::new();
+    Some(list.iter().filter_map(name).filter(|name| seen.insert(name.clone())).collect())
+}
+
+/// Returns the names and how much they are like a wanted one, the nearest first.
+pub(super) fn ranked<'a>(wanted: &str, names: &'a [String]) -> Vec<(f64, &'a str)> {
+    let wanted = wanted.to_lowercase();
+    let alike = |name: &'a String| (strsim::jaro_winkler(&wanted, &name.to_lowercase()), name.as_str());
+    let mut ranked: Vec<(f64, &str)> = names.iter().map(alike).collect();
+    ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    ranked
 }
 
 fn sentence(wanted: &str, names: &[String]) -> String {
     if names.iter().any(|name| name == wanted) {
         return String::new();
     }
-    let alike = |name: &String| strsim::jaro_winkler(&name.to_lowercase(), &wanted.to_lowercase());
-    let nearest = names.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)));
-    match nearest {
-        Some(name) if alike(name) >= ALIKE => format!(" Did you mean `{name}`?"),
+    match ranked(wanted, names).first() {
+        Some((alike, name)) if *alike >= ALIKE => format!(" Did you mean `{name}`?"),
         Some(_) => {
             let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
             let more = if names.len() > SHOWN { " and others" } else { "" };
@@ -84,21 +106,22 @@ fn sentence(wanted: &str, names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
     fn lists_of_every_form_are_read() {
-        for list in [
-            json!({"object": "list", "data": [{"id": "a/b"}, {"id": "c"}]}),
-            json!({"data": [{"type": "model", "id": "a/b", "display_name": "A"}, {"id": "c"}], "has_more": false}),
-            json!({"models": [{"name": "models/a/b"}, {"name": "models/c"}, {}]}),
+        for (body, expected) in [
+            (r#"{"object":"list","data":[{"id":"c"},{"id":"a/b"},{"id":"c"}]}"#, Some(&["c", "a/b"][..])),
+            (r#"{"data":[{"type":"model","id":"a/b","display_name":"A"}],"has_more":false}"#, Some(&["a/b"])),
+            (r#"{"models":[{"name":"models/a/b"},{"name":"models/c"},{}]}"#, Some(&["a/b", "c"])),
+            (r#"[{"id":"a"}]"#, Some(&["a"])),
+            (r#"{"data":[]}"#, Some(&[])),
+            (r#"{"data":1}"#, None),
+            (r#"{"error":"no"}"#, None),
+            ("OK", None),
         ] {
-            assert_eq!(read(&list), ["a/b", "c"]);
-        }
-        for none in [json!(null), json!({"data": 1}), json!([1])] {
-            assert!(read(&none).is_empty());
+            let expected = expected.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+            assert_eq!(read(body.as_bytes()), expected, "{body}");
         }
     }
 

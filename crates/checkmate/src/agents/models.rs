@@ -7,14 +7,13 @@ use std::time::Duration;
 
 use checkmate_machine::ids::Role;
 use jiff::Timestamp;
+use reqwest::RequestBuilder;
 use reqwest::header::{DATE, HeaderMap, LOCATION};
-use reqwest::{RequestBuilder, Url};
-use serde_json::Value;
 
 use super::fault::{self, Response};
-use super::service::{Secret, Service};
-use super::table::{Key, Wire};
-use super::{AgentError, AgentSettings, innermost, web};
+use super::service::Service;
+use super::table::Key;
+use super::{AgentError, AgentSettings, innermost, listing, web};
 
 /// The longest list of models that is read, in bytes.
 const LARGEST_LIST: usize = 16 << 20;
@@ -150,7 +149,7 @@ impl Endpoint {
 
     /// Asks for the list of models, within a time limit for each request.
     pub async fn ask(&self, limit: Duration) -> Result<Answered, Trouble> {
-        let (status, headers, body) = self.get(self.list_address(), limit).await?;
+        let (status, headers, body) = self.get(listing::question(&self.client, &self.service), limit).await?;
         let date = headers.get(DATE).and_then(|value| value.to_str().ok()).and_then(http_date);
         let response = Response { status, headers: &headers, body: &body };
         let listed = self.judge(&response)?;
@@ -168,7 +167,7 @@ impl Endpoint {
             return Known::Offered;
         }
         let aliases = matches!(self.service.row.name, "openai" | "anthropic");
-        if aliases && matches!(self.get(self.address_of(model), limit).await, Ok((200, _, _))) {
+        if aliases && matches!(self.get(self.by_name(model), limit).await, Ok((200, _, _))) {
             return Known::Offered;
         }
         let certain = !matches!(self.service.row.name, "llama_cpp" | "openai_compatible" | "local");
@@ -188,33 +187,20 @@ impl Endpoint {
         listed == model || listed == name
     }
 
-    fn list_address(&self) -> Url {
-        let mut url = self.below("models");
-        match self.service.row.wire {
-            Wire::Anthropic => drop(url.query_pairs_mut().append_pair("limit", "1000")),
-            Wire::Gemini => drop(url.query_pairs_mut().append_pair("pageSize", "1000")),
-            Wire::OpenAi | Wire::Script => {}
-        }
-        url
-    }
-
-    fn address_of(&self, model: &str) -> Url {
-        let mut url = self.below("models");
+    fn by_name(&self, model: &str) -> RequestBuilder {
+        let mut url = listing::address(&self.service, "models");
         if let Ok(mut path) = url.path_segments_mut() {
             path.push(model);
         }
-        url
+        listing::with_key(&self.service, self.client.get(url))
     }
 
-    /// Returns an address below the base, whose query stays.
-    fn below(&self, name: &str) -> Url {
-        let mut url = self.service.url.clone();
-        url.set_path(&format!("{}{name}", self.service.url.path()));
-        url
-    }
-
-    async fn get(&self, url: Url, limit: Duration) -> Result<(u16, HeaderMap, String), Trouble> {
-        let request = self.with_key(self.client.get(url)).timeout(limit);
+    async fn get(
+        &self,
+        request: RequestBuilder,
+        limit: Duration,
+    ) -> Result<(u16, HeaderMap, String), Trouble> {
+        let request = request.timeout(limit);
         let asked = async {
             let mut response = request.send().await?;
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -227,18 +213,6 @@ impl Endpoint {
             Ok((status, headers, String::from_utf8_lossy(&body).into_owned()))
         };
         asked.await.map_err(|error: reqwest::Error| self.lost(&error, limit))
-    }
-
-    fn with_key(&self, request: RequestBuilder) -> RequestBuilder {
-        let key = self.service.key.as_ref().map(Secret::reveal);
-        match (self.service.row.wire, key) {
-            (Wire::OpenAi, Some(key)) => request.bearer_auth(key),
-            (Wire::Anthropic, Some(key)) => {
-                request.header("x-api-key", key).header("anthropic-version", "2023-06-01")
-            }
-            (Wire::Gemini, Some(key)) => request.header("x-goog-api-key", key),
-            (Wire::OpenAi | Wire::Anthropic | Wire::Gemini | Wire::Script, _) => request,
-        }
     }
 
     /// Reads the names of an answer; `None` if there is no list although everything else is in order.
@@ -269,7 +243,7 @@ impl Endpoint {
             );
         }
         match (response.status, &self.service.variable) {
-            (200, _) => Ok(names(response.body)),
+            (200, _) => Ok(listing::read(response.body.as_bytes())),
             (401, Some(variable)) if self.service.key.is_some() => trouble(
                 Cause::Key,
                 format!(
@@ -372,30 +346,10 @@ impl Endpoint {
     }
 }
 
-/// Reads the names in a list of models, in any of the usual forms; `None` if it is no list.
-fn names(body: &str) -> Option<Vec<String>> {
-    let answer: Value = serde_json::from_str(body).ok()?;
-    let list = ["data", "models"].iter().find_map(|key| answer.get(key)?.as_array()).or(answer.as_array())?;
-    let name = |entry: &Value| {
-        ["id", "name", "model"].iter().find_map(|key| entry.get(key)?.as_str().map(str::to_owned))
-    };
-    let mut names: Vec<String> = list.iter().filter_map(name).collect();
-    names.sort();
-    names.dedup();
-    Some(names)
-}
-
-/// Returns the names most like that of a model, without the prefix that one provider has.
+/// Returns the names most like that of a model.
 fn nearest(model: &str, listed: &[String]) -> Vec<String> {
-    let wanted = model.to_lowercase();
-    let mut ranked: Vec<(f64, &str)> = listed
-        .iter()
-        .map(|name| name.strip_prefix("models/").unwrap_or(name))
-        .map(|name| (strsim::jaro_winkler(&wanted, &name.to_lowercase()), name))
-        .filter(|(likeness, _)| *likeness > 0.6)
-        .collect();
-    ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    ranked.into_iter().take(PROPOSALS).map(|(_, name)| name.to_owned()).collect()
+    let alike = listing::ranked(model, listed).into_iter().filter(|(likeness, _)| *likeness > 0.6);
+    alike.take(PROPOSALS).map(|(_, name)| name.to_owned()).collect()
 }
 
 fn http_date(text: &str) -> Option<Timestamp> {
@@ -416,23 +370,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_read_in_every_usual_form() {
-        for (body, expected) in [
-            (r#"{"object":"list","data":[{"id":"b"},{"id":"a"},{"id":"a"}]}"#, Some(&["a", "b"][..])),
-            (r#"{"models":[{"name":"models/gemini-2.5-pro"}]}"#, Some(&["models/gemini-2.5-pro"])),
-            (r#"[{"id":"a"}]"#, Some(&["a"])),
-            (r#"{"data":[]}"#, Some(&[])),
-            (r#"{"error":"no"}"#, None),
-            ("OK", None),
-        ] {
-            let expected = expected.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
-            assert_eq!(names(body), expected, "{body}");
-        }
-    }
-
-    #[test]
     fn the_nearest_names_come_first() {
-        let listed = ["claude-sonnet-4-5-20250929", "models/gemini-2.5-pro", "zz"].map(str::to_owned);
+        let listed = ["claude-sonnet-4-5-20250929", "gemini-2.5-pro", "zz"].map(str::to_owned);
         assert_eq!(nearest("Claude-Sonnet-45", &listed)[0], "claude-sonnet-4-5-20250929");
         assert_eq!(nearest("gemini-2.5", &listed)[0], "gemini-2.5-pro");
         assert!(nearest("qwen", &listed).is_empty());

@@ -141,8 +141,11 @@ impl Lock {
     }
 }
 
-/// Returns the locks below a folder of refs.
+/// Returns the locks below a folder of refs. A link is not followed: where it leads, a `.lock` is somebody else's.
 fn below(folder: &Path) -> Vec<PathBuf> {
+    if !folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Vec::new();
+    }
     let (mut folders, mut locks, mut seen) = (vec![folder.to_owned()], Vec::new(), 0);
     while let Some(folder) = folders.pop() {
         seen += 1;
@@ -174,6 +177,22 @@ fn ago(age: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn locks_are_not_looked_for_behind_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let (refs, elsewhere) = (folder.path().join("refs"), folder.path().join("elsewhere"));
+        for made in [&refs, &elsewhere] {
+            std::fs::create_dir(made).unwrap();
+            std::fs::write(made.join("a.lock"), "").unwrap();
+        }
+        std::os::unix::fs::symlink(&elsewhere, refs.join("heads")).unwrap();
+        assert_eq!(below(&refs), [refs.join("a.lock")]);
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+        assert!(below(&link).is_empty());
+    }
 
     #[test]
     fn ages_are_said_in_the_unit_that_fits() {

@@ -47,6 +47,13 @@ fn names_that_leave_the_repository_or_reach_git_are_refused() {
     ] {
         assert_eq!(check_path(path), Ok(()), "{path}");
     }
+    let (part, deep) = ("é".repeat(127), "ab/".repeat(600) + "x");
+    for (path, too_long) in
+        [(format!("{part}/x"), format!("src/{part}éé")), (deep.clone(), format!("{deep}/{deep}"))]
+    {
+        assert_eq!(check_path(&path), Ok(()), "{path}");
+        assert!(check_path(&too_long).unwrap_err().to_string().contains("too long"), "{too_long}");
+    }
     let refused = [
         ("", "empty"),
         ("/etc/passwd", "absolute"),

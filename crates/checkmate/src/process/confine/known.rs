@@ -35,7 +35,10 @@ pub(crate) fn known_support(folder: &Path) -> Support {
     let file = folder.join("confinement.json");
     let Some(conditions) = conditions() else { return support() };
     let kept = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
-    if let Some(kept) = kept.filter(|kept| kept.conditions == conditions) {
+    // Only a machine that can do everything is ever kept, so anything else was written by somebody else.
+    if let Some(kept) =
+        kept.filter(|kept| kept.conditions == conditions && kept.support.gaps(false).is_empty())
+    {
         return kept.support;
     }
     let support = support();
@@ -90,6 +93,8 @@ mod tests {
         assert!(!file.exists());
         // In a test this program is no helper, so nothing is found to work, and that is not kept.
         keep(&file, &Kept { conditions: "another boot".into(), support: all });
+        assert_eq!(known_support(folder.path()), Support::default());
+        keep(&file, &Kept { conditions: conditions().unwrap(), support: Support { files: false, ..all } });
         assert_eq!(known_support(folder.path()), Support::default());
         fs::write(&file, "{").unwrap();
         assert_eq!(known_support(folder.path()), Support::default());
