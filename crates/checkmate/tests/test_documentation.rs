@@ -75,7 +75,7 @@ const README: [Play; 1] = [play("README.md", &["Use it"], scenes::typescript)];
 const PLAYS: [&[Play]; 6] = [&FIRST_STEPS, &SEEN, &LATER, &SETTINGS, &OTHER_PAGES, &README];
 
 /// Commands that no test types, and why.
-const NOT_TYPED: [(&str, &str); 15] = [
+const NOT_TYPED: [(&str, &str); 16] = [
     (
         "cargo install --locked --path crates/checkmate",
         "it would build the program that is under test once more",
@@ -84,6 +84,7 @@ const NOT_TYPED: [(&str, &str); 15] = [
     ("./test", "it runs this test"),
     ("cargo nextest run -p checkmate-machine", "`./test` runs it"),
     ("cargo nextest run -p checkmate -E 'test(journal)'", "`./test` runs all of these"),
+    ("cargo nextest run -p checkmate -E 'test(bad_days)'", "`./test` runs all of these"),
     ("WORLDS=100000 cargo test --release -p checkmate-testing --test worlds", "it takes hours"),
     ("cargo bench -p checkmate-machine --bench patch", "it takes minutes"),
     ("cargo bench -p checkmate --bench durable_turn", "it takes minutes"),
@@ -317,13 +318,12 @@ fn packages_tests_and_benchmarks_that_the_pages_name_are_there() {
             for pair in words.windows(2) {
                 let places = match pair {
                     ["-p", package] => vec![format!("crates/{package}/Cargo.toml")],
-                    ["--test", test] => vec![format!("crates/checkmate-testing/tests/{test}.rs")],
-                    ["--bench", bench] => {
-                        vec![
-                            format!("crates/checkmate-machine/benches/{bench}.rs"),
-                            format!("benches/{bench}.rs"),
-                        ]
-                    }
+                    ["--test", test] => ["checkmate", "checkmate-testing"]
+                        .map(|package| format!("crates/{package}/tests/{test}.rs"))
+                        .to_vec(),
+                    ["--bench", bench] => ["checkmate", "checkmate-machine"]
+                        .map(|package| format!("crates/{package}/benches/{bench}.rs"))
+                        .to_vec(),
                     ["--path", path] => vec![format!("{path}/Cargo.toml")],
                     _ => continue,
                 };
