@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::GateName;
 use super::evidence::{Evidence, Objection, Opinion, added_lines, listed};
 use crate::facts::{Entry, FileRole, Section};
@@ -71,7 +73,9 @@ fn explained(evidence: &Evidence<'_>, permitted: &[(String, &str, &Entry)]) -> O
     }
     let mut objections: Vec<Objection> = Vec::new();
     let mut reasons: Vec<&str> = Vec::new();
-    let added = permitted.iter().filter(|(_, _, entry)| entry.section == Section::Dependency);
+    let added = permitted
+        .iter()
+        .filter(|(_, path, entry)| entry.section == Section::Dependency && !is_own(path, &entry.after));
     for (told, path, entry) in added {
         for names in added_names(path, entry) {
             let reason =
@@ -137,6 +141,39 @@ fn added_names(path: &str, entry: &Entry) -> Vec<Vec<String>> {
     let parts = named.rsplit('/').filter(|part| !is_major(part));
     names.extend(parts.take(1).map(str::to_owned));
     vec![names]
+}
+
+/// Tells whether an entry leads to another part of the same repository: nothing comes in that was not there.
+fn is_own(manifest: &str, after: &str) -> bool {
+    const HERE: [&str; 4] = ["file:", "link:", "portal:", "./"];
+    if after.starts_with("workspace:") {
+        return true;
+    }
+    let written = serde_json::from_str::<Value>(after).unwrap_or_default();
+    // Cargo's `workspace = true` stands for an entry of the workspace's own manifest, which is judged there.
+    let inherited = written["workspace"] == true;
+    let elsewhere = ["git", "url", "registry", "tarball"].iter().any(|key| written.get(key).is_some());
+    let plain = HERE.iter().find_map(|start| after.strip_prefix(start));
+    let plain = plain.or_else(|| after.starts_with("../").then_some(after));
+    match plain.or_else(|| written["path"].as_str()) {
+        Some(path) => !elsewhere && stays_inside(manifest, path),
+        None => inherited && !elsewhere,
+    }
+}
+
+/// Tells whether a path beside a file does not lead out of the repository.
+fn stays_inside(file: &str, path: &str) -> bool {
+    let mut depth = file.matches('/').count();
+    !path.starts_with(['/', '~', '\\'])
+        && path.split('/').all(|part| {
+            match part {
+                ".." if depth == 0 => return false,
+                ".." => depth -= 1,
+                "" | "." => {}
+                _ => depth += 1,
+            }
+            true
+        })
 }
 
 /// Returns the entries of a list, as JSON or with blanks between.
