@@ -80,7 +80,7 @@ impl Human {
     }
 }
 
-/// Asks for a yes or a no on standard error, and reads it as one key: see [`Asked`]. The words of a no may be empty.
+/// Asks for a yes or a no on standard error, and reads it as one key: `?` lists the keys. The words of a no may be empty.
 pub fn yes_or_no(question: &str) -> Result<(bool, String), CommandError> {
     let stopped = || CommandError::interrupted("Interrupted, and nothing was begun.");
     let ask = || {
