@@ -382,7 +382,7 @@ impl Journal {
     }
 
     /// Appends an event. It is on disk when this returns, with everything before it, if it cannot be had again for the
-    /// asking; see [`is_dear`].
+    /// asking; see `is_dear`.
     pub fn append(
         &mut self,
         action: Option<&Action>,
