@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use similar::TextDiff;
 
 use super::{Cycle, Step};
-use crate::effect::Purpose;
+use crate::effect::{CheckKind, Purpose};
 use crate::event::Answer;
+use crate::evidence::{Receipt, Signal};
 use crate::excerpt;
 use crate::ids::{Role, TreeId};
 use crate::notice::Notice;
@@ -196,6 +197,10 @@ impl Cycle {
                 format!("{} The moderator sides with the builder ({reasoning}), but nothing is left of the change.", stuck.reason),
             );
         }
+        // A candidate that the run comes back to was tested when it was there before.
+        if self.evidence.is_none() {
+            self.evidence = self.green_before();
+        }
         if !self.is_examined() && self.evidence.is_some() {
             return self.approve(ReviewState::Moderated);
         }
@@ -211,5 +216,14 @@ impl Cycle {
                 stuck.reason
             ),
         );
+    }
+
+    /// Returns the latest run of the tests on exactly the present candidate, if it was green.
+    fn green_before(&self) -> Option<Receipt> {
+        let tree = self.present_tree();
+        let tested =
+            self.receipts.iter().rev().find(|(kind, run)| *kind == CheckKind::Tests && run.tree == tree);
+        let (_, receipt) = tested?;
+        matches!(receipt.signal(), Signal::Pass { .. }).then(|| receipt.clone())
     }
 }
