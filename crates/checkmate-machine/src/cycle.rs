@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::budget::Spent;
 use crate::command::CommandLine;
 use crate::effect::{Action, Call, CheckKind, Effect, Landing, Purpose};
-use crate::event::{Answer, Called, Candidate, Command, Failure, FailureKind, FileText, Prepared};
+use crate::event::{Answer, Called, Candidate, Command, Failure, FailureKind, FileText, Prepared, Usage};
 use crate::evidence::Receipt;
 use crate::finding::Findings;
 use crate::ids::{Role, TreeId};
@@ -222,6 +222,7 @@ impl Cycle {
                 self.outcome = None;
                 self.failed = None;
                 self.failures = 0;
+                self.keep_within_budget();
             }
             Command::Land { how } if self.waits_for_landing() => {
                 self.outcome = None;
@@ -422,13 +423,16 @@ impl Cycle {
             Some(Action::Call(call)) => Some(call.role),
             Some(_) | None => None,
         });
+        if let Some(role) = role {
+            self.spent.entry(role).or_default().add(failure.requests, &Usage::NOTHING, 0);
+        }
         let again = match failure.kind {
             FailureKind::Provider | FailureKind::Local | FailureKind::Refusal => self.failures <= FAILURES,
             FailureKind::Account => false,
         };
         if again {
             self.status(format!("{} Trying again.", failure.message));
-            return;
+            return self.keep_within_budget();
         }
         match (failure.kind, role) {
             (FailureKind::Refusal, Some(role)) => {

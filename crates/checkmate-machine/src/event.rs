@@ -233,6 +233,14 @@ pub struct Failure {
     pub kind: FailureKind,
     /// A full sentence with the next step.
     pub message: String,
+    /// How many requests to an agent it took.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub requests: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Families of failures; none of them is charged to an agent.

@@ -182,15 +182,6 @@ pub enum AgentError {
     Tls(String),
 }
 
-/// A call that brought no reply, and what it took.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallError {
-    /// What to report.
-    pub failure: Failure,
-    /// How many requests were made.
-    pub requests: u32,
-}
-
 /// The agents of a run.
 pub struct Agents {
     kind: Kind,
@@ -260,7 +251,7 @@ impl Agents {
         &self,
         call: &Call,
         on_chunk: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<Called, CallError> {
+    ) -> Result<Called, Failure> {
         let start = Instant::now();
         let (reply, requests) = match &self.kind {
             Kind::Live(roles) => {
@@ -339,10 +330,10 @@ impl Attempt for Asking<'_, ScriptedAgents> {
     }
 }
 
-fn not_configured(role: Role) -> CallError {
+fn not_configured(role: Role) -> Failure {
     let message =
         format!("No agent is configured for the {role}. Name its provider and model in the configuration.");
-    CallError { failure: Failure { kind: FailureKind::Account, message }, requests: 0 }
+    Failure { kind: FailureKind::Account, message, requests: 0 }
 }
 
 fn innermost(error: &dyn std::error::Error) -> String {

@@ -244,7 +244,7 @@ async fn troubleshooting_quotes_the_faults_of_providers() {
     ] {
         let address = provider_of(vec![(status, body)]);
         let error = agent_at(&address).call(&call(), &mut |_: &str| {}).await.unwrap_err();
-        let message = error.failure.message.replace(&address, "127.0.0.1:8080");
+        let message = error.message.replace(&address, "127.0.0.1:8080");
         quotes("troubleshooting.md", &message);
     }
 }

@@ -101,7 +101,7 @@ pub async fn drive(
     }
     for command in commands {
         let event = Event::Command { task: task.clone(), command };
-        journal.append(None, 0, &event)?;
+        journal.append(None, &event)?;
         tell(watcher, run.handle(&event));
     }
     watcher.settle(&run);
@@ -263,7 +263,7 @@ async fn conduct<'a>(
             () = time_over(run, since) => {
                 let Some(task) = run.tasks().first().cloned() else { return Ok(Conducted::Through) };
                 let event = Event::Command { task, command: Command::TimeOver };
-                journal.append(None, 0, &event)?;
+                journal.append(None, &event)?;
                 tell(watcher, run.handle(&event));
                 watcher.settle(run);
                 return Ok(Conducted::TimeOver);
@@ -285,7 +285,7 @@ async fn conduct<'a>(
         let Some((key, performed)) = finished else { return Ok(Conducted::Through) };
         flight.started.remove(&key);
         watcher.end(&key.named());
-        let Performed::Answer { answer, requests } = performed else { return Ok(Conducted::Interrupted) };
+        let Performed::Answer(answer) = performed else { return Ok(Conducted::Interrupted) };
         // Nobody waits any more for what was cancelled meanwhile.
         let Some(action) = run.awaited(&key.task, key.effect, key.part).cloned() else { continue };
         let Key { task, effect, part } = key;
@@ -293,7 +293,7 @@ async fn conduct<'a>(
             speech.end(watcher, redactor, &task, call.role);
         }
         let event = Event::Answered { task, effect, part, answer: redactor.answer(*answer) };
-        journal.append(Some(&action), requests, &event)?;
+        journal.append(Some(&action), &event)?;
         watcher.follow(&action, &event);
         tell(watcher, run.handle(&event));
         watcher.settle(run);

@@ -201,16 +201,8 @@ pub struct Record {
     /// SHA-256 of the prompt that was answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// How many requests a failed call made; an answered one says so itself.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub requests: u32,
     /// The event.
     pub event: Event,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// A question to an agent.
@@ -383,18 +375,12 @@ impl Journal {
 
     /// Appends an event. It is on disk when this returns, with everything before it, if it cannot be had again for the
     /// asking; see `is_dear`.
-    pub fn append(
-        &mut self,
-        action: Option<&Action>,
-        requests: u32,
-        event: &Event,
-    ) -> Result<(), JournalError> {
+    pub fn append(&mut self, action: Option<&Action>, event: &Event) -> Result<(), JournalError> {
         let record = Record {
             seq: self.next,
             at: now(),
             digest: action.map(Action::digest).unwrap_or_default(),
             prompt: action.and_then(prompt_hash),
-            requests,
             event: event.clone(),
         };
         self.write(&Entry::Event(record), is_dear(event))?;
@@ -614,7 +600,7 @@ pub fn driver(folder: &Path) -> Option<String> {
 }
 
 /// Takes the run's lock; the operating system gives it back when the process ends, however it ends.
-fn lock(folder: &Path) -> Result<File, JournalError> {
+pub(crate) fn lock(folder: &Path) -> Result<File, JournalError> {
     let path = folder.join("lock");
     if !folder.is_dir() {
         return Err(JournalError::Missing { path: folder.join(JOURNAL) });
@@ -639,11 +625,6 @@ fn lock(folder: &Path) -> Result<File, JournalError> {
     // Only a hint for whoever finds it locked, so a failure to write it is none.
     file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).ok();
     Ok(file)
-}
-
-/// Keeps others from driving a run until the answer is dropped.
-pub fn hold(folder: &Path) -> Result<File, JournalError> {
-    lock(folder)
 }
 
 fn sync_folder(folder: &Path) -> Result<(), JournalError> {

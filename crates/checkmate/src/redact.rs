@@ -72,6 +72,7 @@ impl Redactor {
             Answer::Failed(Failure {
                 kind: FailureKind::Local,
                 message: format!("An answer held a secret and could not be cleaned of it: {error}."),
+                requests: 0,
             })
         };
         match serde_json::to_value(&answer) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use checkmate_machine::effect::Action;
-use checkmate_machine::event::{Answer, Event, Failure, FailureKind};
+use checkmate_machine::event::{Answer, Event};
 use checkmate_machine::ids::{Role, RunId, TaskId};
 use checkmate_machine::run::Run;
 use checkmate_machine::spec::Spec;
@@ -197,13 +197,8 @@ fn paid(contents: &Contents) -> Result<BTreeMap<Role, u32>, JournalError> {
                 .and_then(|action| if let Action::Call(call) = action { Some(call.role) } else { None });
             let requests = match answer {
                 Answer::Called(called) => called.requests,
-                Answer::Failed(Failure { kind, .. }) => match kind {
-                    // Every request of a failed call was an entry of the script.
-                    FailureKind::Provider
-                    | FailureKind::Account
-                    | FailureKind::Refusal
-                    | FailureKind::Local => record.requests,
-                },
+                // Every request of a failed call was an entry of the script.
+                Answer::Failed(failure) => failure.requests,
                 Answer::Prepared(_)
                 | Answer::Files { .. }
                 | Answer::Applied(_)

@@ -21,6 +21,13 @@ impl Cycle {
         }
     }
 
+    /// Ends the run where what failed has used up the room for asking again.
+    pub(super) fn keep_within_budget(&mut self) {
+        if let Err(full) = self.under(&self.spec.policy.budget) {
+            self.out_of_budget(&full.reason, full.role);
+        }
+    }
+
     /// Ends the run at its budget, or at that of a role. What was outstanding stays for a larger one.
     pub(super) fn out_of_budget(&mut self, reason: &str, role: Option<Role>) {
         let kept = if self.candidate.is_some() {

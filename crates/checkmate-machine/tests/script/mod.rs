@@ -352,7 +352,7 @@ fn failed(kind: &str) -> Answer {
 }
 
 fn failure(kind: FailureKind) -> Failure {
-    Failure { kind, message: "It could not be done.".into() }
+    Failure { kind, message: "It could not be done.".into(), requests: 1 }
 }
 
 fn called(text: &str) -> Answer {

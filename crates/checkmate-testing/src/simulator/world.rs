@@ -503,5 +503,6 @@ fn failure(rng: &mut Rng) -> Failure {
     Failure {
         kind: *rng.choice(&kinds).unwrap_or(&FailureKind::Local),
         message: "It could not be done; try again later.".into(),
+        requests: rng.u32(0..3),
     }
 }

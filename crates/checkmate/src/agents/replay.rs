@@ -361,7 +361,7 @@ fn exhausted(role: Role) -> Fault {
         "The replay script has no more entries for the {role}. Add one, or set `when_exhausted` to \
          \"repeat_last_of_role\" or \"empty\"."
     );
-    let failure = Failure { kind: FailureKind::Local, message };
+    let failure = Failure { kind: FailureKind::Local, message, requests: 0 };
     Fault { failure, retry: Retry::Never, sent: false }
 }
 

@@ -6,8 +6,6 @@ use checkmate_machine::budget::Allowance;
 use checkmate_machine::event::{Failure, FailureKind};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::CallError;
-
 /// The longest wait that a provider may ask for.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
@@ -45,13 +43,13 @@ pub(super) enum Retry {
 impl Fault {
     /// Makes a fault that would occur again.
     pub(super) fn lasting(kind: FailureKind, message: String) -> Self {
-        Self { failure: Failure { kind, message }, retry: Retry::Never, sent: true }
+        Self { failure: Failure { kind, message, requests: 0 }, retry: Retry::Never, sent: true }
     }
 
     /// Makes a fault of the provider that may pass.
     pub(super) fn passing(message: String) -> Self {
         Self {
-            failure: Failure { kind: FailureKind::Provider, message },
+            failure: Failure { kind: FailureKind::Provider, message, requests: 0 },
             retry: Retry::Later(None),
             sent: true,
         }
@@ -109,7 +107,7 @@ pub(super) async fn persist<A: Attempt>(
     policy: &Policy,
     who: &str,
     mut question: A,
-) -> Result<(A::Reply, u32), CallError> {
+) -> Result<(A::Reply, u32), Failure> {
     let start = Instant::now();
     let left = || policy.budget.saturating_sub(start.elapsed());
     let mut requests = 0;
@@ -129,12 +127,12 @@ pub(super) async fn persist<A: Attempt>(
     }
 }
 
-fn give_up(fault: Fault, requests: u32) -> CallError {
-    let mut failure = fault.failure;
+fn give_up(fault: Fault, requests: u32) -> Failure {
+    let mut failure = Failure { requests, ..fault.failure };
     if requests > 1 {
         failure.message = format!("{} This was request {requests} of the same call.", failure.message);
     }
-    CallError { failure, requests }
+    failure
 }
 
 #[cfg(test)]
@@ -170,12 +168,12 @@ mod tests {
         }
     }
 
-    fn requests(policy: &Policy, question: impl Attempt) -> Result<u32, CallError> {
+    fn requests(policy: &Policy, question: impl Attempt) -> Result<u32, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(persist(policy, "The agent", question)).map(|(_, requests)| requests)
     }
 
-    fn failing(policy: &Policy, mut faults: Vec<Fault>) -> Result<u32, CallError> {
+    fn failing(policy: &Policy, mut faults: Vec<Fault>) -> Result<u32, Failure> {
         faults.reverse();
         requests(policy, Failing(faults))
     }
@@ -209,7 +207,7 @@ mod tests {
             (poor, vec![patient], 1, "Busy."),
         ] {
             let error = failing(&policy, faults).unwrap_err();
-            assert_eq!((error.requests, error.failure.message.as_str()), (requests, message));
+            assert_eq!((error.requests, error.message.as_str()), (requests, message));
         }
     }
 
@@ -218,8 +216,8 @@ mod tests {
         let policy = Policy { time_limit: Duration::from_millis(5), max_requests: 3, ..POLICY };
         let error = requests(&policy, Silent).unwrap_err();
         assert_eq!(error.requests, 3);
-        assert_eq!(error.failure.kind, FailureKind::Provider);
-        assert!(error.failure.message.starts_with("The agent did not finish"), "{}", error.failure.message);
+        assert_eq!(error.kind, FailureKind::Provider);
+        assert!(error.message.starts_with("The agent did not finish"), "{}", error.message);
     }
 
     #[test]

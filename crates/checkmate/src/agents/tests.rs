@@ -46,13 +46,13 @@ fn builder_of(agents: &mut Agents) -> &mut Live {
 
 /// What came of a call: the result, the questions as they arrived, and the text as it was shown.
 struct Told {
-    result: Result<Called, CallError>,
+    result: Result<Called, Failure>,
     posts: Vec<server::Request>,
     shown: String,
 }
 
 impl Told {
-    fn failure(&self) -> &CallError {
+    fn failure(&self) -> &Failure {
         self.result.as_ref().expect_err("the call should have failed")
     }
 }
@@ -143,14 +143,15 @@ fn only_a_stop_reason_makes_a_reply_whole() {
     let done_without_reason = format!("{}data: [DONE]\n\n", Spoken::OpenAi.begun("Half"));
     let told = tell(Spoken::OpenAi, vec![stream(&done_without_reason)]);
     assert_eq!(told.failure().requests, 6);
-    assert!(told.failure().failure.message.contains("before it was complete"), "{:?}", told.failure());
+    assert!(told.failure().message.contains("before it was complete"), "{:?}", told.failure());
 }
 
 #[test]
 fn the_last_failure_is_reported_with_its_requests() {
     for wire in Spoken::ALL {
         let told = tell(wire, vec![status(529, "", r#"{"error": {"message": "Overloaded."}}"#)]);
-        let CallError { failure, requests } = told.failure();
+        let failure = told.failure();
+        let requests = &failure.requests;
         assert_eq!((*requests, told.posts.len(), failure.kind), (6, 6, FailureKind::Provider));
         for part in ["`a-model`", wire.provider(), "HTTP 529: Overloaded)", "request 6"] {
             assert!(failure.message.contains(part), "{part}: {}", failure.message);
@@ -191,7 +192,8 @@ fn what_lasts_is_reported_at_once() {
             (page(403), ["web page", "base_url", "proxy"]),
         ] {
             let told = tell(wire, vec![answer, stream(&wire.whole(TEXT))]);
-            let CallError { failure, requests } = told.failure();
+            let failure = told.failure();
+            let requests = &failure.requests;
             assert_eq!((*requests, failure.kind), (1, FailureKind::Account), "{wire:?}: {failure:?}");
             for part in parts {
                 assert!(failure.message.contains(part), "{part}: {}", failure.message);
@@ -214,8 +216,8 @@ fn silence_is_not_waited_for_for_ever() {
                 builder_of(&mut agents).agent.allow_silence(Duration::from_millis(20));
                 agents.call(&question(Role::Builder, Shape::Text), &mut |_| {}).await.unwrap_err()
             });
-            assert_eq!((error.requests, error.failure.kind), (6, FailureKind::Provider), "{wire:?}");
-            assert!(error.failure.message.contains("sent nothing for too long"), "{}", error.failure.message);
+            assert_eq!((error.requests, error.kind), (6, FailureKind::Provider), "{wire:?}");
+            assert!(error.message.contains("sent nothing for too long"), "{}", error.message);
         }
     }
 }
@@ -225,7 +227,7 @@ fn a_reply_without_an_end_is_not_kept() {
     let piece = Spoken::OpenAi.begun(&"x".repeat(1 << 20));
     let told = tell(Spoken::OpenAi, vec![stream(&piece.repeat(17))]);
     assert_eq!(told.failure().requests, 1);
-    assert!(told.failure().failure.message.contains("more than 16777216 bytes"), "{:?}", told.failure());
+    assert!(told.failure().message.contains("more than 16777216 bytes"), "{:?}", told.failure());
 }
 
 #[test]
@@ -233,7 +235,8 @@ fn a_web_page_is_recognised_where_success_is_claimed() {
     for wire in Spoken::ALL {
         let settings = AgentSettings::new(wire.provider(), "a-model");
         let told = tell_with(settings, vec![page(200)], page(200));
-        let CallError { failure, requests } = told.failure();
+        let failure = told.failure();
+        let requests = &failure.requests;
         assert_eq!((*requests, failure.kind), (1, FailureKind::Account), "{wire:?}: {failure:?}");
         assert!(failure.message.contains("web page"), "{}", failure.message);
     }
@@ -244,17 +247,13 @@ fn refusals_are_told_from_replies() {
     for wire in Spoken::ALL {
         let refused = format!("{}{}", wire.begun("I"), wire.end(wire.other_stops().1, ""));
         let told = tell(wire, vec![stream(&refused)]);
-        assert_eq!(
-            (told.failure().requests, told.failure().failure.kind),
-            (1, FailureKind::Refusal),
-            "{wire:?}"
-        );
+        assert_eq!((told.failure().requests, told.failure().kind), (1, FailureKind::Refusal), "{wire:?}");
     }
     let delta = json!({"choices": [{"index": 0, "delta": {"refusal": "I would rather not."}}]});
     let refused = format!("{}{}", event(None, &delta), Spoken::OpenAi.end("stop", ""));
     let told = tell(Spoken::OpenAi, vec![stream(&refused)]);
-    assert_eq!(told.failure().failure.kind, FailureKind::Refusal);
-    assert!(told.failure().failure.message.contains("I would rather not"), "{:?}", told.failure());
+    assert_eq!(told.failure().kind, FailureKind::Refusal);
+    assert!(told.failure().message.contains("I would rather not"), "{:?}", told.failure());
 }
 
 #[test]
@@ -391,8 +390,8 @@ fn nobody_at_home_is_said() {
         agents.call(&question(Role::Builder, Shape::Text), &mut |_| {}).await
     });
     let error = told.unwrap_err();
-    assert_eq!((error.requests, error.failure.kind), (6, FailureKind::Provider));
-    assert!(error.failure.message.contains("could not be reached"), "{}", error.failure.message);
+    assert_eq!((error.requests, error.kind), (6, FailureKind::Provider));
+    assert!(error.message.contains("could not be reached"), "{}", error.message);
 }
 
 #[test]
@@ -402,7 +401,7 @@ fn a_role_without_an_agent_is_no_panic() {
         ..AgentSettings::new("local", "m")
     });
     let error = block_on(agents.call(&question(Role::Moderator, Shape::Text), &mut |_| {})).unwrap_err();
-    assert_eq!((error.requests, error.failure.kind), (0, FailureKind::Account));
+    assert_eq!((error.requests, error.kind), (0, FailureKind::Account));
 }
 
 #[test]
@@ -479,7 +478,7 @@ fn an_untrusted_certificate_is_named() {
     let error = told.unwrap_err();
     assert_eq!(error.requests, 1, "{error:?}");
     for part in ["certificate of https://localhost", "SSL_CERT_FILE"] {
-        assert!(error.failure.message.contains(part), "{}", error.failure.message);
+        assert!(error.message.contains(part), "{}", error.message);
     }
 }
 

@@ -81,7 +81,7 @@ struct Files {
 impl Files {
     /// Gives the files to the next run, unless somebody has gone on with this one already.
     fn give(&self, repository: Repository, id: &RunId) -> Result<(), CommandError> {
-        let _lock = crate::journal::hold(&self.folder)?;
+        let _lock = crate::journal::lock(&self.folder)?;
         Workspace::open(repository, id.as_str(), &self.folder)?.give_files(&self.pool)?;
         Ok(())
     }

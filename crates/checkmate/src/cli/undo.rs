@@ -65,7 +65,7 @@ fn note(journal: &mut Journal, contents: &Contents) -> Result<(), CommandError> 
     let task = TaskId::new(TASK);
     if run.accepts(&task, &Command::TakenBack) {
         let event = Event::Command { task: task.clone(), command: Command::TakenBack };
-        journal.append(None, 0, &event)?;
+        journal.append(None, &event)?;
         run.handle(&event);
     }
     // An undo that was killed may have written the command down and not what it came to.

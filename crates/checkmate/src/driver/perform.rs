@@ -24,15 +24,15 @@ use crate::workspace::{Applied, LandAnswer, Workspace, WorkspaceError};
 /// What came of a part.
 #[derive(Debug)]
 pub(super) enum Performed {
-    /// An answer, and how many requests it took if it is a failed call.
-    Answer { answer: Box<Answer>, requests: u32 },
+    /// An answer.
+    Answer(Box<Answer>),
     /// The user interrupted it.
     Cancelled,
 }
 
 impl From<Answer> for Performed {
     fn from(answer: Answer) -> Self {
-        Performed::Answer { answer: Box::new(answer), requests: 0 }
+        Performed::Answer(Box::new(answer))
     }
 }
 
@@ -196,10 +196,7 @@ impl Performer {
         };
         match self.agents.call(call, &mut on_chunk).await {
             Ok(called) => Answer::Called(called).into(),
-            Err(error) => Performed::Answer {
-                answer: Box::new(Answer::Failed(error.failure)),
-                requests: error.requests,
-            },
+            Err(failure) => Answer::Failed(failure).into(),
         }
     }
 
@@ -317,7 +314,7 @@ fn applied(applied: Applied) -> Answer {
 }
 
 fn local(message: String) -> Performed {
-    Answer::Failed(Failure { kind: FailureKind::Local, message }).into()
+    Answer::Failed(Failure { kind: FailureKind::Local, message, requests: 0 }).into()
 }
 
 async fn blocking<T: Send + 'static>(

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io::Write as _;
+use std::io::{BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::WorkspaceError;
 
@@ -86,6 +86,23 @@ impl Environment {
                     .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
         };
         programs.into_iter().find(runs).unwrap_or_else(|| "/no/git/on/PATH".into())
+    }
+}
+
+/// A git process that answers one question after the other; it ends with this.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    /// Where it reads from.
+    pub(crate) input: ChildStdin,
+    /// What it writes.
+    pub(crate) output: BufReader<ChildStdout>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
     }
 }
 
@@ -260,11 +277,17 @@ impl Git {
         })
     }
 
-    /// Starts git and leaves it running, with pipes to its standard input and output; what it complains about is lost.
-    pub(crate) fn start(&self, arguments: &[&str]) -> Result<Child, WorkspaceError> {
+    /// Starts git and leaves it running; what it complains about is lost.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Result<Running, WorkspaceError> {
         let mut command = self.command(arguments);
         command.stderr(Stdio::null());
-        self.spawn(command)
+        let mut child = self.spawn(command)?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (input, output) = pipes.ok_or_else(|| WorkspaceError::Git {
+            command: arguments.first().copied().unwrap_or_default().to_owned(),
+            said: "it has no pipes.".to_owned(),
+        })?;
+        Ok(Running { child, input, output: BufReader::new(output) })
     }
 
     fn spawn(&self, mut command: Command) -> Result<Child, WorkspaceError> {

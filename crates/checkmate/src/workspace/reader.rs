@@ -2,11 +2,11 @@
 //! than to read it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout};
+use std::process::ChildStdout;
 use std::sync::{Mutex, PoisonError};
 
 use super::WorkspaceError;
-use super::git::Git;
+use super::git::{Git, Running};
 
 /// So much of a question fits into a pipe that nobody reads from, in bytes.
 const PIPE: usize = 16 << 10;
@@ -33,13 +33,6 @@ pub(crate) enum Ask {
 #[derive(Debug, Default)]
 pub(crate) struct Reader(Mutex<Option<Running>>);
 
-#[derive(Debug)]
-struct Running {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-}
-
 impl Reader {
     /// Asks about objects by their names, in order; what git does not have (a partial clone) is `None`.
     pub(crate) fn ask(
@@ -55,9 +48,9 @@ impl Reader {
         // One that somebody ended, or whose repository was away for a while, is started again, once.
         for _ in 0..2 {
             if running.is_none() {
-                *running = Some(Running::start(git)?);
+                *running = Some(git.start(&["cat-file", "--batch-command", "--buffer"])?);
             }
-            let answered = running.as_mut().and_then(|running| running.ask(what, ids).ok());
+            let answered = running.as_mut().and_then(|running| ask(running, what, ids).ok());
             if let Some(answered) = answered {
                 return Ok(answered);
             }
@@ -70,52 +63,32 @@ impl Reader {
     }
 }
 
-impl Running {
-    fn start(git: &Git) -> Result<Self, WorkspaceError> {
-        let mut child = git.start(&["cat-file", "--batch-command", "--buffer"])?;
-        match (child.stdin.take(), child.stdout.take()) {
-            (Some(input), Some(output)) => Ok(Self { child, input, output: BufReader::new(output) }),
-            (_, _) => Err(WorkspaceError::Git {
-                command: "cat-file".to_owned(),
-                said: "it has no pipes.".to_owned(),
-            }),
-        }
+fn ask(running: &mut Running, what: Ask, ids: &[&str]) -> std::io::Result<Vec<Option<Object>>> {
+    let command = match what {
+        Ask::Size => "info",
+        Ask::Content => "contents",
+    };
+    let mut question = String::with_capacity(ids.len() * 52);
+    for id in ids {
+        question.push_str(command);
+        question.push(' ');
+        question.push_str(id);
+        question.push('\n');
     }
-
-    fn ask(&mut self, what: Ask, ids: &[&str]) -> std::io::Result<Vec<Option<Object>>> {
-        let command = match what {
-            Ask::Size => "info",
-            Ask::Content => "contents",
-        };
-        let mut question = String::with_capacity(ids.len() * 52);
-        for id in ids {
-            question.push_str(command);
-            question.push(' ');
-            question.push_str(id);
-            question.push('\n');
-        }
-        question.push_str("flush\n");
-        let Self { input, output, .. } = self;
-        let mut send = || input.write_all(question.as_bytes()).and_then(|()| input.flush());
-        if question.len() <= PIPE {
-            send()?;
-            return ids.iter().map(|_| answer(output, what)).collect();
-        }
-        std::thread::scope(|scope| {
-            // A thread asks, because git may answer before it has read everything.
-            let sent = scope.spawn(send);
-            let answers: std::io::Result<Vec<_>> = ids.iter().map(|_| answer(output, what)).collect();
-            sent.join().map_err(|_| std::io::Error::other("the question was not sent"))??;
-            answers
-        })
+    question.push_str("flush\n");
+    let Running { input, output, .. } = running;
+    let mut send = || input.write_all(question.as_bytes()).and_then(|()| input.flush());
+    if question.len() <= PIPE {
+        send()?;
+        return ids.iter().map(|_| answer(output, what)).collect();
     }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
+    std::thread::scope(|scope| {
+        // A thread asks, because git may answer before it has read everything.
+        let sent = scope.spawn(send);
+        let answers: std::io::Result<Vec<_>> = ids.iter().map(|_| answer(output, what)).collect();
+        sent.join().map_err(|_| std::io::Error::other("the question was not sent"))??;
+        answers
+    })
 }
 
 /// Reads `ID TYPE SIZE`, and the content behind it, or `ID missing`.

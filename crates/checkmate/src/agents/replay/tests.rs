@@ -2,14 +2,14 @@ use checkmate_machine::effect::{Prompt, Purpose};
 use checkmate_machine::event::Called;
 use checkmate_machine::reply::Shape;
 
-use super::super::{Agents, CallError};
+use super::super::{Agents, Failure};
 use super::*;
 
 fn agents(entries: &str, rest: &str) -> Agents {
     Agents::scripted(Script::parse(&format!(r#"{{"version": 1, "replay": [{entries}]{rest}}}"#)).unwrap())
 }
 
-fn ask(agents: &Agents, role: Role) -> (Result<Called, CallError>, Vec<String>) {
+fn ask(agents: &Agents, role: Role) -> (Result<Called, Failure>, Vec<String>) {
     let prompt =
         Prompt { system: "12345678".into(), user: "1".into(), shape: Shape::Text, version: "p@1".into() };
     let call =
@@ -23,7 +23,7 @@ fn ask(agents: &Agents, role: Role) -> (Result<Called, CallError>, Vec<String>) 
 fn text(agents: &Agents, role: Role) -> String {
     match ask(agents, role).0 {
         Ok(called) => called.text,
-        Err(error) => format!("{:?}", error.failure.kind),
+        Err(error) => format!("{:?}", error.kind),
     }
 }
 
@@ -61,7 +61,7 @@ fn an_exhausted_script_does_as_it_says() {
     let (called, _) = ask(&agents("", ""), Role::Moderator);
     let error = called.unwrap_err();
     assert_eq!(error.requests, 0, "nothing was taken from the script");
-    assert!(error.failure.message.contains("no more entries for the moderator"), "{}", error.failure.message);
+    assert!(error.message.contains("no more entries for the moderator"), "{}", error.message);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn failures_go_through_the_same_retries() {
     ] {
         let outcome = match ask(&failing(&fails), Role::Builder).0 {
             Ok(called) => (called.requests, None),
-            Err(error) => (error.requests, Some(error.failure.kind)),
+            Err(error) => (error.requests, Some(error.kind)),
         };
         assert_eq!(outcome, (requests, kind), "{fails:?}");
     }

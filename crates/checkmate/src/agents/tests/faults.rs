@@ -3,7 +3,7 @@
 use super::*;
 
 /// Asks for a text, with a list of models or a page for whoever looks at the endpoint with GET.
-fn fails(settings: AgentSettings, answers: Vec<String>, page: &str) -> CallError {
+fn fails(settings: AgentSettings, answers: Vec<String>, page: &str) -> Failure {
     tell_with(settings, answers, page.to_owned()).result.expect_err("the call should have failed")
 }
 
@@ -38,8 +38,8 @@ fn a_wrong_model_is_answered_with_the_nearest_that_there_is() {
         ),
     ] {
         let answers = vec![status(code, json, &error(refusal))];
-        let CallError { failure, requests } =
-            fails(AgentSettings::new(provider, model), answers, &status(200, json, list));
+        let failure = fails(AgentSettings::new(provider, model), answers, &status(200, json, list));
+        let requests = failure.requests;
         assert_eq!((requests, failure.kind), (1, FailureKind::Account), "{provider}");
         for part in
             [&format!("There is no model `{model}` at http://127.0.0.1"), hint, "Check the model's name"]
@@ -67,7 +67,8 @@ fn a_prompt_that_is_too_long_has_a_message_of_its_own() {
         ),
     ] {
         let settings = AgentSettings::new(wire.provider(), "a-model");
-        let CallError { failure, requests } = fails(settings, vec![status(code, "", &error(said))], "");
+        let failure = fails(settings, vec![status(code, "", &error(said))], "");
+        let requests = failure.requests;
         assert_eq!((requests, failure.kind), (1, FailureKind::Account), "{said}");
         for part in ["do not fit into what the model `a-model`", "longer context", "max_output_tokens"] {
             assert!(failure.message.contains(part), "{part}: {}", failure.message);
@@ -91,7 +92,8 @@ fn an_account_without_money_is_not_asked_again() {
         ),
     ] {
         let settings = AgentSettings::new(wire.provider(), "a-model");
-        let CallError { failure, requests } = fails(settings, vec![status(code, "", &body.to_string())], "");
+        let failure = fails(settings, vec![status(code, "", &body.to_string())], "");
+        let requests = failure.requests;
         assert_eq!((requests, failure.kind), (1, FailureKind::Account), "{body}");
         assert!(
             failure.message.contains("no quota left") && failure.message.contains("billing"),
@@ -105,7 +107,8 @@ fn an_account_without_money_is_not_asked_again() {
 fn a_blocked_prompt_is_a_refusal() {
     let blocked = json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {"promptTokenCount": 9}});
     let answer = stream(&event(None, &blocked));
-    let CallError { failure, requests } = fails(AgentSettings::new("gemini", "g"), vec![answer], "");
+    let failure = fails(AgentSettings::new("gemini", "g"), vec![answer], "");
+    let requests = failure.requests;
     assert_eq!((requests, failure.kind), (1, FailureKind::Refusal), "{}", failure.message);
     for part in
         ["declined to answer: the prompt was blocked (PROHIBITED_CONTENT)", "Word the goal differently"]
@@ -120,9 +123,9 @@ fn a_name_that_leads_nowhere_is_said() {
     let settings = AgentSettings { base_url, ..AgentSettings::new("openai", "m") };
     let error =
         block_on(hasty(settings).call(&question(Role::Builder, Shape::Text), &mut |_| {})).unwrap_err();
-    assert_eq!((error.requests, error.failure.kind), (6, FailureKind::Provider));
+    assert_eq!((error.requests, error.kind), (6, FailureKind::Provider));
     for part in ["http://no-such-host.invalid/v1/ could not be reached", "Check `base_url`"] {
-        assert!(error.failure.message.contains(part), "{}", error.failure.message);
+        assert!(error.message.contains(part), "{}", error.message);
     }
 }
 
@@ -136,7 +139,7 @@ fn a_server_without_https_is_told_from_one_that_is_away() {
     });
     assert_eq!(error.requests, 1, "{error:?}");
     for part in ["No secure connection to https://127.0.0.1", "`http://`"] {
-        assert!(error.failure.message.contains(part), "{}", error.failure.message);
+        assert!(error.message.contains(part), "{}", error.message);
     }
 }
 
@@ -161,8 +164,8 @@ fn what_brings_no_text_is_not_read_for_ever() {
             let agents = hasty(AgentSettings { base_url, ..AgentSettings::new("local", "m") });
             agents.call(&question(Role::Builder, Shape::Text), &mut |_| {}).await.unwrap_err()
         });
-        assert_eq!((error.requests, error.failure.kind), (1, FailureKind::Provider), "{what}");
-        assert!(error.failure.message.contains("no reply needs"), "{what}: {}", error.failure.message);
+        assert_eq!((error.requests, error.kind), (1, FailureKind::Provider), "{what}");
+        assert!(error.message.contains("no reply needs"), "{what}: {}", error.message);
     }
 }
 
@@ -181,8 +184,8 @@ fn a_trickle_is_not_waited_for_for_ever() {
                 builder_of(&mut agents).policy.max_requests = 2;
                 agents.call(&question(Role::Builder, Shape::Text), &mut |_| {}).await.unwrap_err()
             });
-            assert_eq!((error.requests, error.failure.kind), (2, FailureKind::Provider), "{wire:?}");
-            assert!(error.failure.message.contains("sent nothing for too long"), "{}", error.failure.message);
+            assert_eq!((error.requests, error.kind), (2, FailureKind::Provider), "{wire:?}");
+            assert!(error.message.contains("sent nothing for too long"), "{}", error.message);
         }
     }
 }
@@ -199,6 +202,6 @@ fn an_endless_reply_is_ended_by_the_time_limit() {
         builder_of(&mut agents).policy.max_requests = 2;
         agents.call(&question(Role::Builder, Shape::Text), &mut |_| {}).await.unwrap_err()
     });
-    assert_eq!((error.requests, error.failure.kind), (2, FailureKind::Provider));
-    assert!(error.failure.message.contains("did not finish its reply within"), "{}", error.failure.message);
+    assert_eq!((error.requests, error.kind), (2, FailureKind::Provider));
+    assert!(error.message.contains("did not finish its reply within"), "{}", error.message);
 }

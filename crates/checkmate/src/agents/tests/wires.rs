@@ -302,7 +302,8 @@ fn a_reply_that_is_all_thinking_names_the_limit() {
         let settings =
             AgentSettings { max_output_tokens: Some(64), ..AgentSettings::new(wire.provider(), "a-model") };
         let told = tell_with(settings, vec![stream(&events)], String::new());
-        let CallError { failure, requests } = told.failure();
+        let failure = told.failure();
+        let requests = &failure.requests;
         assert_eq!((*requests, failure.kind), (1, FailureKind::Account), "{wire:?}");
         for part in ["its limit of 64 tokens", "reasoning", "Raise `max_output_tokens`"] {
             assert!(failure.message.contains(part), "{part}: {}", failure.message);
@@ -439,5 +440,5 @@ fn objections_are_bounded() {
     let all = r#"{"error": {"message": "max_completion_tokens stream_options schema temperature"}}"#;
     let settings = AgentSettings { temperature: Some(0.0), ..AgentSettings::new("vllm", "m") };
     let told = tell_with(settings, vec![status(400, "", all)], String::new());
-    assert_eq!((told.failure().requests, told.failure().failure.kind), (5, FailureKind::Account));
+    assert_eq!((told.failure().requests, told.failure().kind), (5, FailureKind::Account));
 }
