@@ -141,6 +141,19 @@ pub enum AgentError {
         /// How such a key begins.
         hint: String,
     },
+    /// The key would go to an address that only the configuration vouches for, and that may be a stranger's.
+    #[error(
+        "The {role}'s key in {variable} would be sent to `{host}`, which only the configuration names. If you trust that \
+         address with the key, say so and start again:\n  export CHECKMATE_TRUSTED_HOSTS=\"{host}\""
+    )]
+    UntrustedHost {
+        /// Whose key.
+        role: Role,
+        /// The environment variable that holds it.
+        variable: String,
+        /// Where it would go.
+        host: String,
+    },
     /// The key cannot be sent.
     #[error(
         "The key in {variable} contains a space, a line break or another character that no key has. Set it again: \

@@ -289,18 +289,11 @@ impl Config {
         }
     }
 
-    /// Returns what is wrong with a limit of money, if one cannot be kept because a price is not known.
+    /// Returns what is wrong with `--max-usd`, if it cannot be kept because a price is not known.
     pub fn unknown_price(&self) -> Option<String> {
-        self.roles().into_iter().find_map(|(role, settings)| {
-            let own = self.budget.roles.get(&role).is_some_and(|own| own.limits.cost_micro_usd.is_some());
-            let limited = own || self.budget.run.cost_micro_usd.is_some();
-            (limited && settings.price.is_none()).then(|| {
-                format!(
-                    "A limit of money cannot be kept, because what the {role}'s model costs is not known. Name it in \
-                     `{role}.price`, in dollars for a million tokens, or limit tokens instead."
-                )
-            })
-        })
+        self.budget.run.cost_micro_usd?;
+        let unknown = self.roles().into_iter().find(|(_, settings)| settings.price.is_none());
+        unknown.map(|(role, _)| resolve::unknown_price("--max-usd", role))
     }
 
     /// Returns the form in which the builder is asked for patches: the file's, or what suits its provider's models.

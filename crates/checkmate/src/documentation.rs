@@ -28,7 +28,7 @@ use checkmate_machine::verdict::{Decision, GateName, State, plan};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::agents::{AgentSettings, Agents, Script};
+use crate::agents::{AgentError, AgentSettings, Agents, Script};
 use crate::config::ConfigError;
 use crate::journal::JournalError;
 use crate::ui;
@@ -58,6 +58,12 @@ fn troubleshooting_quotes_the_errors_of_the_program() {
         ConfigError::NotFound { path: repository.join(".dualagent.json") }.to_string(),
         agents("openai", |_| None).unwrap_err(),
         agents("opnai", |_| None).unwrap_err(),
+        AgentError::UntrustedHost {
+            role: Role::Builder,
+            variable: "OPENAI_API_KEY".into(),
+            host: "gate.example".into(),
+        }
+        .to_string(),
         WorkspaceError::NotARepository { directory: repository.clone() }.to_string(),
         WorkspaceError::GitTooOld { found: "2.37.9".into() }.to_string(),
         WorkspaceError::NoCommits { root: repository.clone() }.to_string(),

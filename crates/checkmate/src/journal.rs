@@ -164,7 +164,6 @@ impl Header {
 /// A line of a journal after the first.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "almost every entry is an event, so a box would save nothing")]
 pub enum Entry {
     /// Something happened; the run is replayed from these.
     Event(Record),

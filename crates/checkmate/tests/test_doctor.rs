@@ -361,6 +361,7 @@ fn keys_are_named_and_never_shown() {
 fn look(role: Value, code: i32) -> Vec<Value> {
     let mut environment = TestEnvironment::new();
     environment.set("THE_KEY", KEY);
+    environment.set("CHECKMATE_TRUSTED_HOSTS", "models.invalid");
     environment.set("NO_PROXY", "*");
     environment.config(json!({"builder": role, "reviewer": role}));
     findings(&environment, code, &["--no-tests"])

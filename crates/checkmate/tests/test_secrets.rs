@@ -124,3 +124,23 @@ fn a_patch_cannot_fish_for_the_lines_of_a_secret_file() {
         }
     }
 }
+
+#[test]
+fn a_repository_cannot_have_a_key_sent_to_an_address_of_its_own() {
+    let mut environment = TestEnvironment::new();
+    environment.set("OPENAI_API_KEY", SECRET);
+    let role = json!({"provider": "openai", "model": "m", "base_url": "https://gate.invalid/v1"});
+    environment.config(json!({"builder": role, "reviewer": role}));
+    let said = environment.run(&["run", "Add shout"]);
+    assert_has(
+        said.ended(1),
+        &[
+            "OPENAI_API_KEY would be sent to `gate.invalid`",
+            "export CHECKMATE_TRUSTED_HOSTS=\"gate.invalid\"",
+        ],
+    );
+    assert!(environment.runs().is_empty());
+    let found = environment.run(&["doctor", "--no-tests"]);
+    assert_has(&found.stdout, &["would be sent to `gate.invalid`"]);
+    assert_has_not(&found.stdout, &[SECRET]);
+}

@@ -8,6 +8,10 @@ use reqwest::Url;
 
 use super::table::{self, Key, Row, Wire};
 use super::{AgentError, AgentSettings};
+use crate::config::base_url_from_env;
+
+/// The variable with which a user says which further hosts may get keys, with commas between.
+const TRUSTED_HOSTS: &str = "CHECKMATE_TRUSTED_HOSTS";
 
 /// A model at a provider, ready to be called.
 pub(super) struct Service {
@@ -64,7 +68,14 @@ impl Service {
             (None, Key::Optional) => (None, "…"),
         };
         let key = match variable.map(|variable| (variable, env(variable).unwrap_or_default())) {
-            Some((variable, key)) => key_from(role, &row, variable, hint, &key, local)?,
+            Some((variable, key)) => {
+                let key = key_from(role, &row, variable, hint, &key, local)?;
+                if key.is_some() && !local && !is_trusted(&url, &row, env) {
+                    let (variable, host) = (variable.to_owned(), host(&url));
+                    return Err(AgentError::UntrustedHost { role, variable, host });
+                }
+                key
+            }
             None => None,
         };
         let variable = variable.map(str::to_owned);
@@ -108,6 +119,23 @@ fn key_from(
         return Err(AgentError::BadKey { variable });
     }
     Ok(Some(Secret(key.to_owned())))
+}
+
+/// Tells whether a key may go to an address: the provider's own, or one that the user's environment names. The
+/// configuration comes with the repository, so its word is not enough: whoever wrote it would get the key.
+fn is_trusted(url: &Url, row: &Row, env: &dyn Fn(&str) -> Option<String>) -> bool {
+    let mine = base_url_from_env(row.name, env);
+    // The scheme is compared as well: nobody else may read the key on its way.
+    let same = |address: &str| Url::parse(address.trim()).is_ok_and(|known| known.origin() == url.origin());
+    let named = env(TRUSTED_HOSTS).unwrap_or_default();
+    let mut named = named.split(',').map(|host| host.trim().to_lowercase());
+    row.base_url.is_some_and(same) || mine.as_deref().is_some_and(same) || named.any(|name| name == host(url))
+}
+
+/// Returns the host of an address, with its port where that is not the usual one.
+fn host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default().to_lowercase();
+    url.port().map_or_else(|| host.clone(), |port| format!("{host}:{port}"))
 }
 
 /// Completes an address: a slash at its end, and the API's version where people leave it out.
@@ -157,6 +185,48 @@ mod tests {
             ("", Wire::OpenAi, None),
         ] {
             assert_eq!(complete(given, wire).map(String::from).as_deref(), complete_url, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_key_goes_only_where_the_user_wants_it() {
+        let ask = |provider: &str, url: Option<&str>, named: (&str, &str)| {
+            let mut settings = AgentSettings::new(provider, "m");
+            settings.base_url = url.map(str::to_owned);
+            settings.api_key_env = (provider == "openai_compatible").then(|| "GATE_KEY".to_owned());
+            let env = |name: &str| match name {
+                "OPENAI_API_KEY" | "GATE_KEY" => Some("sk-x".to_owned()),
+                name if name == named.0 => Some(named.1.to_owned()),
+                _ => None,
+            };
+            Service::resolve(Role::Builder, &settings, &env).map(|_| ()).map_err(|error| error.to_string())
+        };
+        let gate = Some("https://gate.example/v1");
+        for (provider, url, named) in [
+            ("openai", None, ("", "")),
+            ("openai", Some("https://api.openai.com/v1"), ("", "")),
+            ("openai", Some("http://127.0.0.1:9/v1"), ("", "")),
+            ("openai", gate, ("OPENAI_BASE_URL", "https://gate.example/v1")),
+            ("openai", gate, (TRUSTED_HOSTS, "other.example, Gate.example")),
+            ("openai_compatible", Some("http://gate.example:8443"), (TRUSTED_HOSTS, "gate.example:8443")),
+        ] {
+            assert_eq!(ask(provider, url, named), Ok(()), "{url:?} {named:?}");
+        }
+        for (provider, url, named) in [
+            ("openai", gate, ("", "")),
+            ("openai", Some("http://api.openai.com/v1"), ("", "")),
+            ("openai", Some("https://api.openai.com.evil.example/v1"), ("", "")),
+            ("openai", Some("https://api.openai.com@evil.example/v1"), ("", "")),
+            ("openai", gate, ("OPENAI_BASE_URL", "https://other.example")),
+            ("openai", gate, (TRUSTED_HOSTS, "example,*.example")),
+            ("openai_compatible", Some("http://gate.example:8443"), (TRUSTED_HOSTS, "gate.example")),
+        ] {
+            let said = ask(provider, url, named).unwrap_err();
+            assert!(
+                said.contains("would be sent to `") && said.contains("export CHECKMATE_TRUSTED_HOSTS="),
+                "{said}"
+            );
+            assert!(!said.contains("sk-x"), "{said}");
         }
     }
 

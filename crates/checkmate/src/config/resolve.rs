@@ -360,13 +360,7 @@ impl Resolver<'_> {
                 && settings.price.is_none()
                 && self.kind == AgentKind::Live
             {
-                self.error(
-                    key,
-                    format!(
-                        "`{name}` cannot be kept, because what the {role}'s model costs is not known. Name it in \
-                         `{role}.price`, in dollars for a million tokens, or limit `max_tokens` instead."
-                    ),
-                );
+                self.error(key, unknown_price(&name, role));
             }
             let output_tokens = settings.max_output_tokens.map(u64::from);
             budget.roles.insert(role, RoleBudget { limits, price: settings.price, output_tokens });
@@ -458,6 +452,14 @@ fn price(file: &PriceFile) -> Price {
         cached: millionths(file.cached.unwrap_or(file.input)),
         output: millionths(file.output),
     }
+}
+
+/// Says why a limit of money cannot be kept.
+pub(super) fn unknown_price(limit: &str, role: Role) -> String {
+    format!(
+        "`{limit}` cannot be kept, because what the {role}'s model costs is not known. Name it in `{role}.price`, in \
+         dollars for a million tokens, or limit tokens instead."
+    )
 }
 
 /// Returns what each role's object says of its budget.

@@ -205,12 +205,12 @@ fn rules_beyond_the_shape_of_a_value() {
         (
             r#""budget": {"max_usd": 1.5}, "reviewer": {"price": {"input": 1, "output": 2}}"#,
             "f:1:2: `budget.max_usd` cannot be kept, because what the builder's model costs is not known. Name it in \
-             `builder.price`, in dollars for a million tokens, or limit `max_tokens` instead.",
+             `builder.price`, in dollars for a million tokens, or limit tokens instead.",
         ),
         (
             r#""reviewer": {"budget": {"max_usd": 1.5}}"#,
             "f:1:2: `reviewer.budget.max_usd` cannot be kept, because what the reviewer's model costs is not known. Name \
-             it in `reviewer.price`, in dollars for a million tokens, or limit `max_tokens` instead.",
+             it in `reviewer.price`, in dollars for a million tokens, or limit tokens instead.",
         ),
         (r#""sandbox": false, "network": "off""#, "f:1:20: `network` has no effect while `sandbox` is off."),
         (r#""examiner": false, "sandbox": false, "budget": "off""#, ""),

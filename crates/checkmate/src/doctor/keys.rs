@@ -48,6 +48,7 @@ fn refusal(role: Role, error: &AgentError) -> Finding {
             "Give a script with `checkmate run --replay FILE`, or name a provider.",
         ),
         AgentError::BadKey { .. }
+        | AgentError::UntrustedHost { .. }
         | AgentError::UnknownProvider { .. }
         | AgentError::NeedsBaseUrl { .. }
         | AgentError::BadBaseUrl { .. }
