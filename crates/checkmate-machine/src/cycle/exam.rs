@@ -217,11 +217,17 @@ impl Cycle {
         }
     }
 
-    /// Takes down which objections the checker's prompt tells of.
+    /// Takes down which objections the checker's prompt, or the moderator's, tells of.
     pub(super) fn tell_objections(&mut self) {
         let told = self.exhibit().map(|exhibit| plan::objections(&exhibit)).unwrap_or_default();
         let told = told.into_iter().filter(|objection| objection.answer.is_some());
         self.heard.extend(told.map(|objection| objection.id).collect::<Vec<_>>());
+    }
+
+    /// Tells whether the maker answered an objection that nobody was told of since.
+    pub(super) fn has_unheard_answers(&self) -> bool {
+        let objections = self.exhibit().map(|exhibit| plan::objections(&exhibit)).unwrap_or_default();
+        objections.iter().any(|objection| objection.answer.is_some() && !self.heard.contains(&objection.id))
     }
 
     fn end_for_evidence(&mut self, blocked: Vec<String>) {

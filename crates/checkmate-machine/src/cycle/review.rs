@@ -146,11 +146,23 @@ impl Cycle {
     /// Judges the present candidate from the receipts as they stand, whatever was decided before; `None` without one.
     pub fn rejudged(&self) -> Option<verdict::Verdict> {
         self.candidate.as_ref()?;
-        let seen = if self.review.is_some() { ReviewState::Done } else { ReviewState::Missing };
-        Some(self.judged(self.approved_by.unwrap_or(seen)))
+        Some(self.judged(self.approved_by.unwrap_or(self.seen())))
+    }
+
+    /// Returns what the checker has seen of the candidate as it stands.
+    fn seen(&self) -> ReviewState {
+        if self.review.is_some() { ReviewState::Done } else { ReviewState::Missing }
     }
 
     fn judged(&self, review: ReviewState) -> verdict::Verdict {
+        let review = match review {
+            // What was seen before the maker's latest answers does not speak for them.
+            ReviewState::Done | ReviewState::Moderated if self.has_unheard_answers() => ReviewState::Missing,
+            ReviewState::Done
+            | ReviewState::Moderated
+            | ReviewState::Missing
+            | ReviewState::SkippedByConfiguration => review,
+        };
         verdict::judge(&Case {
             policy: &self.spec.policy,
             candidate: &self.present_tree(),
@@ -306,8 +318,7 @@ impl Cycle {
     /// Leaves a verdict that says what stood in the way.
     pub(super) fn judge_for_the_record(&mut self) {
         if self.candidate.is_some() {
-            let seen = if self.review.is_some() { ReviewState::Done } else { ReviewState::Missing };
-            self.judge(seen);
+            self.judge(self.seen());
         }
     }
 

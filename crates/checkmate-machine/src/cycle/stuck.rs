@@ -151,6 +151,7 @@ impl Cycle {
     }
 
     pub(super) fn moderate(&mut self, stuck: Stuck) {
+        self.tell_objections();
         let call = self.call(Role::Moderator, Purpose::Moderate);
         self.emit(Step::Moderating(stuck), vec![call]);
         self.working(Role::Moderator);
