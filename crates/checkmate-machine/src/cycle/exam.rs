@@ -272,7 +272,9 @@ impl Cycle {
         let (reply, problems) = reply::parse(&called.text, Shape::Probes);
         match reply {
             Some(Reply::Probes(probes)) if !probes.is_empty() => {
-                self.status(format!("The examiner wrote {} probes.", probes.len()));
+                let probes_written =
+                    if probes.len() == 1 { "1 probe".to_owned() } else { format!("{} probes", probes.len()) };
+                self.status(format!("The examiner wrote {probes_written}."));
                 self.examiner.probes = Some(Probes::new(probes));
             }
             Some(_) | None => {

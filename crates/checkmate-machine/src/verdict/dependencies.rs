@@ -19,14 +19,16 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
         });
         for entry in entries {
             // What runs by itself at an installation needs more than a goal that mentions the dependency.
-            let name = entry.name.split_once('.').map_or(entry.name.as_str(), |(_, name)| name);
+            let whole = entry.name.as_str();
+            // A name behind its table's, or by itself with dots of its own.
+            let names = [whole, whole.split_once('.').map_or(whole, |(_, name)| name)];
             let permitted = match entry.section {
-                Section::InstallScript => evidence.permits.told(Permission::Deps, [name]),
+                Section::InstallScript => evidence.permits.told(Permission::Deps, names),
                 Section::Dependency
                 | Section::TestScript
                 | Section::TestConfig
                 | Section::Build
-                | Section::Description => evidence.permits.allow(Permission::Deps, [name]),
+                | Section::Description => evidence.permits.allow(Permission::Deps, names),
             };
             let told = format!("`{}` in `{}`", entry.name, file.path);
             if permitted {
