@@ -97,7 +97,6 @@ struct Tally {
 
 fn see(environment: &TestEnvironment, code: i32) -> Seen {
     let journal = environment.journal();
-    let ended = journal.iter().rev().find(|line| line["record"] == "ended").expect("the run has ended");
     let checks = journal.iter().filter(|line| digest(line).starts_with("check ")).count();
     let landed = std::fs::read(environment.run_folder().join("landed.json")).unwrap_or(b"[]".to_vec());
     let landed: Vec<Value> = serde_json::from_slice(&landed).unwrap();
@@ -109,12 +108,27 @@ fn see(environment: &TestEnvironment, code: i32) -> Seen {
         history: environment.git(&["log", "--format=%T"]),
         refs: refs.lines().filter(|name| !name.starts_with("refs/checkmate/")).collect(),
         stash: environment.git(&["stash", "list"]),
-        outcome: ended["outcome"]["outcome"].clone(),
+        outcome: shown(environment)["outcome"].clone(),
         checks,
         landings: landed.len(),
         replayed: environment.run(&["replay", "latest"]).code,
         verified: environment.run(&["verify", "latest"]).code,
     }
+}
+
+/// Returns the result of the latest run as it stands.
+fn shown(environment: &TestEnvironment) -> Value {
+    let shown = environment.run(&["show", "latest", "--json"]);
+    serde_json::from_str(&shown.stdout).unwrap_or_else(|_| panic!("{}", shown.stderr))
+}
+
+/// Tells whether the run has come to an error: the same command would be the next step then. It may have been killed
+/// between its last event and the note of its end.
+fn has_failed(environment: &TestEnvironment) -> bool {
+    let failed = |shown: Value| {
+        shown["reasons"].as_array().is_some_and(|all| all.iter().any(|one| one["gate"] == "error"))
+    };
+    !environment.runs().is_empty() && failed(shown(environment))
 }
 
 /// Makes the files of a failure readable; no two contents become the same.
@@ -248,9 +262,7 @@ fn goes_on(
     when: &str,
 ) {
     let wanted = undisturbed.play.steps[step].code;
-    // Where the run had come to an error already, the same command would be the next step.
-    let journal = if environment.runs().is_empty() { Vec::new() } else { environment.journal() };
-    if wanted == 1 && journal.last().is_some_and(|line| line["record"] == "ended") {
+    if wanted == 1 && has_failed(environment) {
         return;
     }
     let mut said = String::new();
@@ -304,6 +316,10 @@ fn crash(undisturbed: &Undisturbed, at: usize, moments: &[(Moment, Victim)], tal
         if step == at {
             let mut ended = None;
             for (number, (moment, victim)) in moments.iter().enumerate() {
+                if number > 0 && *code == 1 && has_failed(&environment) {
+                    ended = Some(*code);
+                    break;
+                }
                 tally.again += u32::from(number > 0);
                 ended = kill(&environment, command(&environment, &play, step), moment, *victim);
                 is_whole(&environment, undisturbed, &when);
