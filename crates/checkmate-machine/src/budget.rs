@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::effect::Call;
@@ -18,7 +19,7 @@ const USUAL_OUTPUT: u64 = 32_000;
 const LEAST_OUTPUT: u64 = 1_000;
 
 /// The most that something may use; `None` = no limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
     /// Requests to agents, retries included.
     #[serde(default, skip_serializing_if = "Option::is_none")]

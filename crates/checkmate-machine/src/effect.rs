@@ -2,6 +2,7 @@
 //!
 //! A cycle has at most one outstanding [`Effect`]: a batch of parts, each performed, answered and journalled on its own.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -175,7 +176,7 @@ pub struct Call {
 }
 
 /// What an agent is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// A change.
@@ -210,7 +211,7 @@ pub struct Prompt {
 }
 
 /// Why a command is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckKind {
     /// The test command on the tree before the change.
@@ -292,7 +293,7 @@ pub enum Layer {
 }
 
 /// A question to a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "question", rename_all = "snake_case")]
 pub enum Question {
     /// May this command of an agent run?
@@ -312,7 +313,7 @@ pub enum Question {
 }
 
 /// Where an approved change goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Landing {
     /// Into the user's working tree, uncommitted.

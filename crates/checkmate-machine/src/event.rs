@@ -1,5 +1,6 @@
 //! Everything that can happen to a run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Limits;
@@ -148,7 +149,7 @@ pub struct Called {
 }
 
 /// What calls cost. Counts are the provider's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Tokens sent, cached ones included.
     pub input_tokens: u64,
@@ -258,7 +259,7 @@ pub enum FailureKind {
 }
 
 /// What somebody outside can say at any time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum Command {
     /// End the run.

@@ -6,6 +6,7 @@
 
 use std::num::NonZeroU32;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::TreeId;
@@ -13,7 +14,7 @@ use crate::ids::TreeId;
 /// What a check says about the tree it ran on.
 ///
 /// There is deliberately no conversion to `bool`: "not red" is not "green".
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "signal", rename_all = "snake_case")]
 pub enum Signal {
     /// At least one test ran and none failed.
@@ -35,7 +36,7 @@ pub enum Signal {
 }
 
 /// How a process ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "ended", rename_all = "snake_case")]
 pub enum Ended {
     /// It exited by itself.
@@ -61,7 +62,7 @@ pub enum Ended {
 }
 
 /// The head and tail of a stream, with what was left out between them.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     /// What was kept, as text; bytes that are not UTF-8 are replaced. Where something was left out, one line says how much.
     pub text: String,
@@ -72,7 +73,7 @@ pub struct Output {
 }
 
 /// The counts that a test runner reported.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TestReport {
     /// Which report was recognised: `pytest`, `unittest`, `cargo`, `nextest`, `jest`, `vitest`, `node`, `go`, `tap`, `junit`.
     pub runner: String,
@@ -98,7 +99,7 @@ impl TestReport {
 }
 
 /// Facts about one run of one command on one tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     /// The tree that it speaks of.
     pub tree: TreeId,

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::excerpt;
@@ -14,7 +15,7 @@ use crate::spec::Strictness;
 const NAME: usize = 80;
 
 /// A finding and its history.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// Its name in this run; the checker's own where it gave one.
     pub id: String,
@@ -33,7 +34,7 @@ pub struct Finding {
 }
 
 /// Where a finding stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Status {
     /// Raised in the latest review.

@@ -2,6 +2,7 @@
 //!
 //! The tagged names and fields of the first eleven are a wire format that existing clients read; see `docs/events.md`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::effect::CheckKind;
@@ -12,7 +13,7 @@ use crate::reply::{BuilderReply, Decision, Review};
 use crate::verdict::Verdict;
 
 /// Something worth showing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Notice {
     /// A stage begins or ends.
@@ -130,7 +131,7 @@ impl Notice {
 }
 
 /// A stuck issue as clients read it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArbiterIssue {
     /// The finding's id.
     pub issue_id: String,
@@ -140,7 +141,7 @@ pub struct ArbiterIssue {
 }
 
 /// The wording of an issue without its id.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssueText {
     /// How bad it is.
     pub severity: crate::reply::Severity,
@@ -151,7 +152,7 @@ pub struct IssueText {
 }
 
 /// What an arbiter's test showed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArbiterResult {
     /// Whether a test was written and placed.
     pub test_added: bool,
@@ -168,7 +169,7 @@ pub struct ArbiterResult {
 }
 
 /// What an arbiter's test settles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ArbiterOutcome {
     /// Red on the candidate.

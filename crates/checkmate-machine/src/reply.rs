@@ -7,6 +7,7 @@ mod extract;
 mod read;
 mod schema;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::probe::Probe;
@@ -15,7 +16,7 @@ pub use self::read::parse;
 pub use self::schema::schema;
 
 /// The form of a reply that a prompt asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
     /// [`BuilderReply`].
@@ -33,7 +34,7 @@ pub enum Shape {
 }
 
 /// Something in a reply that the agent has to mend, as a full sentence that names the field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Problem(pub String);
 
@@ -55,7 +56,7 @@ pub enum Reply {
 }
 
 /// The maker's reply. Every statement in it is a claim.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct BuilderReply {
     /// Files the maker wants to read first; then nothing else is needed.
     pub files_needed: Vec<String>,
@@ -76,7 +77,7 @@ pub struct BuilderReply {
 }
 
 /// The maker's answer to one finding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FindingAnswer {
     /// The finding's id.
     pub to: String,
@@ -87,7 +88,7 @@ pub struct FindingAnswer {
 }
 
 /// The three answers to a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerKind {
     /// The change now deals with it.
@@ -99,7 +100,7 @@ pub enum AnswerKind {
 }
 
 /// Why the goal cannot be reached honestly.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GoalConflict {
     /// The contradiction.
     pub reason: String,
@@ -108,7 +109,7 @@ pub struct GoalConflict {
 }
 
 /// The checker's reply.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Review {
     /// Its verdict, which is a veto at most.
     pub verdict: ReviewVerdict,
@@ -131,7 +132,7 @@ pub struct Review {
 }
 
 /// The checker's verdicts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewVerdict {
     /// No objection.
@@ -143,7 +144,7 @@ pub enum ReviewVerdict {
 }
 
 /// Why a checker blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockReason {
     /// It knows a bug.
@@ -155,7 +156,7 @@ pub enum BlockReason {
 }
 
 /// One finding as the checker words it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Issue {
     /// How bad it is.
     pub severity: Severity,
@@ -176,7 +177,7 @@ pub struct Issue {
 }
 
 /// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// A suggestion.
@@ -188,7 +189,7 @@ pub enum Severity {
 }
 
 /// Kinds of findings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
     /// Wrong behaviour.
@@ -208,7 +209,7 @@ pub enum Category {
 }
 
 /// The moderator's reply.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
     /// For whom it decides.
     pub decision: DecisionKind,
@@ -217,7 +218,7 @@ pub struct Decision {
 }
 
 /// The moderator's decisions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionKind {
     /// The open findings are matters of taste.
@@ -229,7 +230,7 @@ pub enum DecisionKind {
 }
 
 /// Whether an arbiter's test states the disputed claim.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Confirmation {
     /// It does.
     pub states_claim: bool,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
@@ -41,8 +42,15 @@ pub struct Task {
     pub examples: Option<Examples>,
 }
 
+impl Task {
+    /// Returns the task of a goal that nothing more is said about.
+    pub fn of(goal: impl Into<String>) -> Self {
+        Self { goal: goal.into(), kind: None, permits: Vec::new(), given_red: false, examples: None }
+    }
+}
+
 /// Sorts of changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
     /// New behaviour.
@@ -222,7 +230,7 @@ impl PatchForm {
 }
 
 /// What happens to an approved change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LandPolicy {
     /// It goes into the working tree, uncommitted.

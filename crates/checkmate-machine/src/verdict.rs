@@ -23,6 +23,7 @@ mod secrets;
 mod suspicion;
 mod tests;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::criteria::Criterion;
@@ -66,7 +67,7 @@ pub enum ReviewState {
 }
 
 /// The judgement of a case.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// Whether the change may land.
     pub decision: Decision,
@@ -78,7 +79,8 @@ pub struct Verdict {
 }
 
 /// What a verdict says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "VerdictDecision")]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// Every gate passed.
@@ -90,7 +92,7 @@ pub enum Decision {
 }
 
 /// One gate of a verdict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
     /// Its name in `reasons` and on the verdict card.
     pub gate: GateName,
@@ -110,7 +112,7 @@ pub struct Gate {
 }
 
 /// What a gate cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     /// Commands.
     pub runs: u32,
@@ -119,7 +121,7 @@ pub struct Cost {
 }
 
 /// How a gate came to its result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// It saw what it needs.
@@ -155,7 +157,7 @@ impl Gate {
 }
 
 /// The gates, in the order in which they are judged: what costs nothing first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateName {
     /// A change of text or tests leaves the code alone.

@@ -152,7 +152,7 @@ fn play(mut journal: Option<Journal>) -> (Duration, u32) {
         number += 1;
         let event = Event::Answered { task, effect, part, answer: answer(&action, number) };
         if let Some(journal) = &mut journal {
-            journal.append(Some(&action), &event).expect("the disk takes it");
+            journal.append(Some(&action), event.clone()).expect("the disk takes it");
         }
         black_box(run.handle(&event));
     }

@@ -230,7 +230,7 @@ impl Examination<'_> {
             return;
         }
         let mut found = check(&mut self.subject);
-        if let Some(human) = self.subject.order.fixing {
+        if let Some(human) = &self.subject.order.fixing {
             let fixes = found.iter().filter_map(|finding| finding.mend.as_ref());
             let fixed: Vec<String> = fixes.filter_map(|fix| mend(fix, human)).collect();
             if !fixed.is_empty() {
@@ -254,7 +254,7 @@ impl Examination<'_> {
 }
 
 /// Mends something if the person agrees; where nobody is, it was agreed to by `--fix`. Returns what was done.
-fn mend(fix: &Fix, human: Human) -> Option<String> {
+fn mend(fix: &Fix, human: &Human) -> Option<String> {
     if human.is_present() && !matches!(human::yes_or_no(&fix.question()), Ok((true, _))) {
         return None;
     }

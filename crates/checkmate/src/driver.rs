@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 use checkmate_machine::effect::{Action, Question};
 use checkmate_machine::event::{Command, Event};
 use checkmate_machine::ids::{Role, TaskId};
-use checkmate_machine::notice::Notice;
 use checkmate_machine::outcome::Outcome;
 use checkmate_machine::run::Run;
 use futures::StreamExt as _;
@@ -28,11 +27,12 @@ use crate::error::CommandError;
 use crate::forecast::Total;
 use crate::human::Human;
 use crate::interrupt::{self, Heard, Interrupts};
-use crate::journal::{Journal, now};
+use crate::journal::Journal;
 use crate::process::Cancel;
 use crate::redact::Redactor;
 use crate::session::Session;
-use crate::ui::{self, PartId, Told, Watcher};
+use crate::ui;
+use crate::watch::{PartId, Watch};
 
 pub(crate) use self::perform::confinement;
 
@@ -48,35 +48,32 @@ pub enum Drove {
     Interrupted,
 }
 
-/// One outstanding part that is being performed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    task: TaskId,
-    effect: u32,
-    part: u32,
-}
-
-impl Key {
-    fn named(&self) -> PartId {
-        PartId { task: self.task.clone(), effect: self.effect, part: self.part }
-    }
-}
-
 /// What a part says while it is being performed.
 #[derive(Debug)]
 struct Chunk {
-    task: TaskId,
+    part: PartId,
     role: Role,
     text: String,
+}
+
+/// From where a run is driven.
+#[derive(Debug)]
+pub struct Attendance<'a> {
+    /// Who is asked.
+    pub human: Human,
+    /// Who watches.
+    pub watcher: &'a mut dyn Watch,
+    /// What is said from outside.
+    pub interrupts: Interrupts,
 }
 
 /// Drives a session to its end or to an interrupt.
 pub async fn drive(
     session: Session,
-    human: Human,
     commands: Vec<Command>,
-    watcher: &mut Watcher,
+    attendance: Attendance<'_>,
 ) -> Result<Drove, CommandError> {
+    let Attendance { human, watcher, mut interrupts } = attendance;
     let cancel = Cancel::default();
     let Session {
         id: _,
@@ -99,15 +96,10 @@ pub async fn drive(
     if driven > Duration::ZERO {
         journal.opened()?;
     }
+    watcher.stand(&run);
     for command in commands {
-        let event = Event::Command { task: task.clone(), command };
-        journal.append(None, &event)?;
-        tell(watcher, run.handle(&event));
+        take(&mut run, &mut journal, watcher, task.clone(), command)?;
     }
-    watcher.settle(&run);
-    let mut interrupts = Interrupts::listen().map_err(|error| {
-        CommandError::local(format!("Ctrl-C cannot be listened for: {error}. Start Checkmate again."))
-    })?;
     let mut flight = Flight { in_flight: FuturesUnordered::new(), started: BTreeSet::new() };
     let view = View { redactor: &redactor, watcher, interrupts: &mut interrupts };
     let conducted = conduct(&mut run, &mut journal, &performer, view, &mut flight, start - driven).await;
@@ -147,8 +139,8 @@ pub async fn drive(
 enum Conducted {
     /// Nothing is outstanding.
     Through,
-    /// The minutes of the budget are over.
-    TimeOver,
+    /// Somebody ended it, or the minutes of the budget are over; parts may still be in flight.
+    Ended,
     /// The user interrupted it.
     Interrupted,
 }
@@ -156,24 +148,25 @@ enum Conducted {
 /// What agents are saying, held back as far as a secret may have begun in it.
 #[derive(Debug, Default)]
 struct Speech {
-    held: BTreeMap<(TaskId, Role), String>,
+    held: BTreeMap<PartId, String>,
 }
 
 impl Speech {
-    fn show(&mut self, watcher: &mut Watcher, redactor: &Redactor, chunk: Chunk) {
-        let held = self.held.entry((chunk.task.clone(), chunk.role)).or_default();
-        held.push_str(&chunk.text);
+    fn show(&mut self, watcher: &mut dyn Watch, redactor: &Redactor, chunk: Chunk) {
+        let Chunk { part, role, text } = chunk;
+        let held = self.held.entry(part.clone()).or_default();
+        held.push_str(&text);
         let text = redactor.take_safe(held);
         if !text.is_empty() {
-            watcher.chunk(&chunk.task, chunk.role, &text);
+            watcher.chunk(&part, role, &text);
         }
     }
 
     /// Shows the rest of a reply that is over.
-    fn end(&mut self, watcher: &mut Watcher, redactor: &Redactor, task: &TaskId, role: Role) {
-        let rest = self.held.remove(&(task.clone(), role)).unwrap_or_default();
+    fn end(&mut self, watcher: &mut dyn Watch, redactor: &Redactor, part: &PartId, role: Role) {
+        let rest = self.held.remove(part).unwrap_or_default();
         if !rest.is_empty() {
-            watcher.chunk(task, role, &redactor.text(&rest));
+            watcher.chunk(part, role, &redactor.text(&rest));
         }
     }
 }
@@ -181,14 +174,14 @@ impl Speech {
 /// What a person sees and says meanwhile.
 struct View<'a> {
     redactor: &'a Redactor,
-    watcher: &'a mut Watcher,
+    watcher: &'a mut dyn Watch,
     interrupts: &'a mut Interrupts,
 }
 
 /// What is being performed.
 struct Flight<F> {
     in_flight: FuturesUnordered<F>,
-    started: BTreeSet<Key>,
+    started: BTreeSet<PartId>,
 }
 
 impl<F: Future> Flight<F> {
@@ -204,7 +197,7 @@ impl<F: Future> Flight<F> {
 }
 
 /// A part that is being performed.
-type Performing<'a> = Pin<Box<dyn Future<Output = (Key, Performed)> + 'a>>;
+type Performing<'a> = Pin<Box<dyn Future<Output = (PartId, Performed)> + 'a>>;
 
 /// Performs until nothing is outstanding, or until the time is over or somebody interrupts it. `since` is when the run
 /// would have begun if it had never paused.
@@ -223,7 +216,7 @@ async fn conduct<'a>(
     frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
         for pending in run.pending() {
-            let key = Key { task: pending.task.clone(), effect: pending.effect, part: pending.part };
+            let key = PartId { task: pending.task.clone(), effect: pending.effect, part: pending.part };
             if !flight.started.insert(key.clone()) {
                 continue;
             }
@@ -233,7 +226,7 @@ async fn conduct<'a>(
                 call.prompt.user = redactor.text(&call.prompt.user);
                 journal.asked(&key.task, key.effect, key.part, call)?;
             }
-            watcher.begin(key.named(), &action);
+            watcher.begin(key.clone(), &action);
             if matches!(action, Action::Land { .. } | Action::Ask(_)) {
                 // A person and their files see nothing that the journal may not know of tomorrow.
                 journal.settle()?;
@@ -245,28 +238,40 @@ async fn conduct<'a>(
             }
             let chunks = chunks.clone();
             flight.in_flight.push(Box::pin(async move {
-                let performed = performer.perform(&key.task, &action, &chunks).await;
+                let performed = performer.perform(&key, &action, &chunks).await;
                 (key, performed)
             }));
         }
         let finished = tokio::select! {
             biased;
             heard = interrupts.next() => {
-                watcher.hide();
-                if heard == Heard::Stop {
-                    watcher.stopping();
-                    return Ok(Conducted::Interrupted);
+                match heard {
+                    Heard::Stop => {
+                        watcher.hide();
+                        watcher.stopping();
+                        return Ok(Conducted::Interrupted);
+                    }
+                    Heard::Pause => {
+                        watcher.hide();
+                        interrupt::pause();
+                    }
+                    Heard::Command(command) => {
+                        let Some(task) = run.tasks().first().cloned() else { continue };
+                        // What came too late changes nothing, and is no part of the run.
+                        if run.accepts(&task, &command) {
+                            take(run, journal, watcher, task, command)?;
+                        }
+                        if run.is_over() {
+                            return Ok(Conducted::Ended);
+                        }
+                    }
                 }
-                interrupt::pause();
                 continue;
             }
             () = time_over(run, since) => {
                 let Some(task) = run.tasks().first().cloned() else { return Ok(Conducted::Through) };
-                let event = Event::Command { task, command: Command::TimeOver };
-                journal.append(None, &event)?;
-                tell(watcher, run.handle(&event));
-                watcher.settle(run);
-                return Ok(Conducted::TimeOver);
+                take(run, journal, watcher, task, Command::TimeOver)?;
+                return Ok(Conducted::Ended);
             }
             _ = frames.tick(), if watcher.is_live() => {
                 watcher.tick();
@@ -284,26 +289,33 @@ async fn conduct<'a>(
         }
         let Some((key, performed)) = finished else { return Ok(Conducted::Through) };
         flight.started.remove(&key);
-        watcher.end(&key.named());
+        watcher.end(&key);
         let Performed::Answer(answer) = performed else { return Ok(Conducted::Interrupted) };
         // Nobody waits any more for what was cancelled meanwhile.
         let Some(action) = run.awaited(&key.task, key.effect, key.part).cloned() else { continue };
-        let Key { task, effect, part } = key;
         if let Action::Call(call) = &action {
-            speech.end(watcher, redactor, &task, call.role);
+            speech.end(watcher, redactor, &key, call.role);
         }
+        let PartId { task, effect, part } = key;
         let event = Event::Answered { task, effect, part, answer: redactor.answer(*answer) };
-        journal.append(Some(&action), &event)?;
-        watcher.follow(&action, &event);
-        tell(watcher, run.handle(&event));
-        watcher.settle(run);
+        let record = journal.append(Some(&action), event)?;
+        let notices = run.handle(&record.event);
+        watcher.advance(&record, Some(&action), &notices, run);
     }
 }
 
-fn tell(watcher: &mut Watcher, notices: Vec<(TaskId, Notice)>) {
-    for (task, notice) in notices {
-        watcher.tell(&Told { at: now(), task, notice });
-    }
+/// Takes a command: writes it down, hands it to the machine, and tells of it.
+fn take(
+    run: &mut Run,
+    journal: &mut Journal,
+    watcher: &mut dyn Watch,
+    task: TaskId,
+    command: Command,
+) -> Result<(), CommandError> {
+    let record = journal.append(None, Event::Command { task, command })?;
+    let notices = run.handle(&record.event);
+    watcher.advance(&record, None, &notices, run);
+    Ok(())
 }
 
 /// Waits for the end of the run's minutes; never, where it has no limit or cannot be ended now.

@@ -1,5 +1,6 @@
-//! The person at the terminal, where there is one.
+//! The person who is asked, where there is one: at the terminal, or at a client of the daemon.
 
+mod desk;
 mod keys;
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
@@ -8,36 +9,42 @@ use std::sync::Arc;
 use checkmate_machine::effect::Question;
 use checkmate_machine::spec::Policy;
 
+pub use self::desk::{Desk, Gate, Late, Said};
 use self::keys::{Key, Keys};
 use crate::error::CommandError;
 use crate::interrupt::{self, Interrupts};
 use crate::ui;
+use crate::watch::PartId;
 
 /// Somebody who can be asked.
-#[derive(Debug, Clone, Copy)]
-pub struct Human {
-    present: bool,
+#[derive(Debug, Clone)]
+pub enum Human {
+    /// Nobody is there.
+    Absent,
+    /// Somebody sits at the terminal: what is asked is seen and can be answered.
+    Terminal,
+    /// Questions lie on a desk until somebody answers one.
+    Desk(Arc<Desk>),
 }
 
 impl Human {
-    /// Finds out whether somebody sits at the terminal: what is asked must be seen and can be answered.
+    /// Finds out whether somebody sits at the terminal.
     pub fn at_terminal() -> Self {
-        Self { present: std::io::stdin().is_terminal() && std::io::stderr().is_terminal() }
-    }
-
-    /// Nobody is there.
-    pub fn absent() -> Self {
-        Self { present: false }
+        let seen = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        if seen { Self::Terminal } else { Self::Absent }
     }
 
     /// Tells whether somebody is there.
-    pub fn is_present(self) -> bool {
-        self.present
+    pub fn is_present(&self) -> bool {
+        match self {
+            Self::Absent => false,
+            Self::Terminal | Self::Desk(_) => true,
+        }
     }
 
     /// Refuses to go on where a person has to read each patch and nobody is there.
-    pub fn refuse_unattended(self, policy: &Policy) -> Result<(), CommandError> {
-        if !policy.approve_patches || self.present {
+    pub fn refuse_unattended(&self, policy: &Policy) -> Result<(), CommandError> {
+        if !policy.approve_patches || self.is_present() {
             return Ok(());
         }
         Err(CommandError::configuration(
@@ -49,14 +56,21 @@ impl Human {
     /// Asks a question of the machine; `None` if the input ended. Where nobody is, the answer is no, and a patch waits:
     /// a no would use up the builder's turns. `diff` is the
     /// change that it is about.
-    pub async fn ask(self, question: Question, diff: String) -> Option<(bool, String)> {
-        if !self.present {
-            return match question {
+    pub async fn ask(&self, part: &PartId, question: Question, diff: String) -> Option<(bool, String)> {
+        match self {
+            Self::Absent => match question {
                 Question::Patch { .. } => None,
                 Question::Command { .. } | Question::Land => Some((false, String::new())),
-            };
+            },
+            Self::Terminal => answer(Asked::of(question, diff)).await,
+            Self::Desk(desk) => desk.ask(part, &question).await,
         }
-        let asked = match question {
+    }
+}
+
+impl Asked {
+    fn of(question: Question, diff: String) -> Self {
+        match question {
             Question::Command { role, line } => Asked {
                 question: format!(
                     "The {role} would like to run `{}` in the run's own tree. Allow it?",
@@ -75,8 +89,7 @@ impl Human {
                 diff: Some(diff),
                 shown: false,
             },
-        };
-        answer(asked).await
+        }
     }
 }
 

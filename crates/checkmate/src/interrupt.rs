@@ -1,22 +1,35 @@
-//! Signals with which a person or the system asks the program to stop or to pause.
+//! What is said to a run from outside while it is driven: by signals at a terminal, by clients of the daemon.
 
 use std::io;
 
+use checkmate_machine::event::Command;
 use rustix::process::{getpid, kill_process};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
 
 /// What was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
     /// Ctrl-C, a request to end, or a terminal that is gone.
     Stop,
     /// Ctrl-Z.
     Pause,
+    /// Something that the machine takes at any time.
+    Command(Command),
+}
+
+/// Where a run listens while it is driven.
+#[derive(Debug)]
+pub enum Interrupts {
+    /// To the signals of this process.
+    Signals(Signals),
+    /// To whoever holds the other end.
+    Channel(mpsc::UnboundedReceiver<Heard>),
 }
 
 /// Listens for signals from when it is made, so that none is lost between two waits.
 #[derive(Debug)]
-pub struct Interrupts {
+pub struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
@@ -24,30 +37,48 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// Begins to listen; needs a runtime with signals.
+    /// Begins to listen for signals; needs a runtime with signals.
     pub fn listen() -> io::Result<Self> {
-        Ok(Self {
+        Ok(Self::Signals(Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hangup: signal(SignalKind::hangup())?,
             pause: signal(SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw()))?,
-        })
+        }))
     }
 
-    /// Waits for the next signal.
+    /// Waits for what is said next.
     pub async fn next(&mut self) -> Heard {
-        tokio::select! {
-            _ = self.interrupt.recv() => Heard::Stop,
-            _ = self.terminate.recv() => Heard::Stop,
-            _ = self.hangup.recv() => Heard::Stop,
-            _ = self.pause.recv() => Heard::Pause,
+        match self {
+            Self::Signals(signals) => signals.next().await,
+            Self::Channel(said) => match said.recv().await {
+                Some(heard) => heard,
+                // Nobody can say anything any more.
+                None => std::future::pending().await,
+            },
         }
     }
 
     /// Waits for a request to stop; pauses meanwhile where that is asked for.
     pub async fn stop(&mut self) {
-        while self.next().await == Heard::Pause {
-            pause();
+        loop {
+            match self.next().await {
+                Heard::Stop => return,
+                Heard::Pause => pause(),
+                // The run is being stopped; it is said again to the one that goes on.
+                Heard::Command(_) => {}
+            }
+        }
+    }
+}
+
+impl Signals {
+    async fn next(&mut self) -> Heard {
+        tokio::select! {
+            _ = self.interrupt.recv() => Heard::Stop,
+            _ = self.terminate.recv() => Heard::Stop,
+            _ = self.hangup.recv() => Heard::Stop,
+            _ = self.pause.recv() => Heard::Pause,
         }
     }
 }

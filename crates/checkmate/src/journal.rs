@@ -24,6 +24,7 @@ use crate::error::CommandError;
 use crate::forecast::Total;
 use crate::process::confine::{Gap, Support};
 use crate::state::JOURNAL;
+use crate::watch::Watch;
 
 /// The version that this program writes, and the only one that it drives on.
 const VERSION: u32 = 1;
@@ -185,6 +186,13 @@ pub enum Entry {
     /// A note of a later version; notes change nothing.
     #[serde(other)]
     Other,
+}
+
+/// An [`Entry`] that is about to be written.
+#[derive(Debug, Serialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+enum Line<'a> {
+    Event(&'a Record),
 }
 
 /// An event with what it answers.
@@ -374,17 +382,18 @@ impl Journal {
 
     /// Appends an event. It is on disk when this returns, with everything before it, if it cannot be had again for the
     /// asking; see `is_dear`.
-    pub fn append(&mut self, action: Option<&Action>, event: &Event) -> Result<(), JournalError> {
+    pub fn append(&mut self, action: Option<&Action>, event: Event) -> Result<Record, JournalError> {
+        let dear = is_dear(&event);
         let record = Record {
             seq: self.next,
             at: now(),
             digest: action.map(Action::digest).unwrap_or_default(),
             prompt: action.and_then(prompt_hash),
-            event: event.clone(),
+            event,
         };
-        self.write(&Entry::Event(record), is_dear(event))?;
+        self.write(&Line::Event(&record), dear)?;
         self.next += 1;
-        Ok(())
+        Ok(record)
     }
 
     /// Waits until everything that was written is on disk: before something is done that a lost line would not know of.
@@ -486,6 +495,34 @@ impl Contents {
         driven
     }
 
+    /// Tells a watcher everything that has happened, as if it had watched; a wrong answer ends it like [`Self::replay`].
+    pub fn retell(&self, watcher: &mut dyn Watch) -> Result<Run, JournalError> {
+        let mut run = self.header.start()?;
+        watcher.stand(&run);
+        for record in self.records() {
+            let action = self.answered(&run, record)?.cloned();
+            let notices = run.handle(&record.event);
+            watcher.advance(record, action.as_ref(), &notices, &run);
+        }
+        Ok(run)
+    }
+
+    /// Returns what a record answers, which has to be what the run asks for.
+    fn answered<'a>(&self, run: &'a Run, record: &Record) -> Result<Option<&'a Action>, JournalError> {
+        let Event::Answered { task, effect, part, .. } = &record.event else { return Ok(None) };
+        let action = run.awaited(task, *effect, *part);
+        let expected = action.map_or_else(|| "nothing".to_owned(), Action::digest);
+        if expected == record.digest {
+            return Ok(action);
+        }
+        Err(JournalError::Differs {
+            run: self.header.run.clone(),
+            seq: record.seq,
+            found: record.digest.clone(),
+            expected,
+        })
+    }
+
     /// Replays the run. Every answer must belong to what the machine asks for at that point; `watch` sees each record
     /// with what it told.
     pub fn replay(
@@ -494,18 +531,7 @@ impl Contents {
     ) -> Result<Run, JournalError> {
         let mut run = self.header.start()?;
         for record in self.records() {
-            if let Event::Answered { task, effect, part, .. } = &record.event {
-                let expected =
-                    run.awaited(task, *effect, *part).map_or_else(|| "nothing".to_owned(), Action::digest);
-                if expected != record.digest {
-                    return Err(JournalError::Differs {
-                        run: self.header.run.clone(),
-                        seq: record.seq,
-                        found: record.digest.clone(),
-                        expected,
-                    });
-                }
-            }
+            self.answered(&run, record)?;
             let notices = run.handle(&record.event);
             watch(record, notices);
         }

@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod driver;
 pub mod forecast;
 pub mod journal;
+pub mod launch;
 pub mod session;
 
 pub mod agents;
@@ -26,6 +27,8 @@ pub mod error;
 pub mod exit_code;
 pub mod redact;
 pub mod ui;
+pub mod watch;
+pub mod wire;
 
 #[cfg(test)]
 mod documentation;

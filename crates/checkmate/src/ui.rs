@@ -14,7 +14,6 @@ use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use checkmate_machine::effect::Action;
-use checkmate_machine::event::Event;
 use checkmate_machine::ids::{Role, RunId, TaskId};
 use checkmate_machine::notice::Notice;
 use checkmate_machine::run::Run;
@@ -24,23 +23,12 @@ use serde::Serialize;
 use self::live::Live;
 use self::screen::Screen;
 use crate::journal::{Record, Shell, now};
+use crate::watch::{PartId, Watch};
 
 pub use self::card::{card, diff};
 pub use self::lines::{Lines, printable, printable_lines};
-pub use self::live::PartId;
 pub use self::summary::{Summary, summary};
 pub use self::wrap::{columns, width, width_of_stderr, wrapped};
-
-/// A notice with where and when.
-#[derive(Debug, Clone)]
-pub struct Told {
-    /// When, RFC 3339.
-    pub at: String,
-    /// Whose cycle.
-    pub task: TaskId,
-    /// What.
-    pub notice: Notice,
-}
 
 /// An event as programs read it: the wire's own fields, and where it belongs.
 #[derive(Debug, Serialize)]
@@ -133,86 +121,9 @@ impl Watcher {
         Self { run, lines, settled: String::new(), view, events, seq: 0, proposed: None, finished: None }
     }
 
-    /// Tells whether time alone changes what is shown.
-    pub fn is_live(&self) -> bool {
-        self.view.is_some()
-    }
-
-    /// Notes that a part begins. While a person is asked, nothing but the question is shown.
-    pub fn begin(&mut self, id: PartId, action: &Action) {
-        let Some(view) = &mut self.view else { return };
-        view.live.begin(id, action, view.since.elapsed());
-        if view.live.asks() {
-            view.screen.clear();
-        }
-    }
-
-    /// Notes that a part is over.
-    pub fn end(&mut self, id: &PartId) {
-        if let Some(view) = &mut self.view {
-            view.live.end(id);
-        }
-    }
-
-    /// Takes an answer before the notices that it leads to.
-    pub fn follow(&mut self, action: &Action, event: &Event) {
-        self.lines.follow(&action.digest(), event);
-    }
-
-    /// Takes a notice; its lines are written with [`Watcher::settle`].
-    pub fn tell(&mut self, told: &Told) {
-        self.settled.push_str(&self.lines.take(&told.notice, self.width()));
-        self.event(&told.task, &told.at, &told.notice);
-    }
-
-    /// Writes what was told, and takes over where the run stands.
-    pub fn settle(&mut self, run: &Run) {
-        self.settled.push_str(&self.lines.settle(self.width()));
-        if let Some(cycle) = run.tasks().first().and_then(|task| run.cycle(task)) {
-            self.lines.go_on(cycle.turn(), cycle.spec().policy.max_iterations);
-        }
-        if let Some(view) = &mut self.view {
-            view.live.know(run);
-        }
-        self.draw();
-    }
-
-    /// Draws what time has changed.
-    pub fn tick(&mut self) {
-        self.draw();
-    }
-
-    /// Takes away what is redrawn; the next frame brings it back.
-    pub fn hide(&mut self) {
-        if let Some(view) = &mut self.view {
-            view.screen.clear();
-        }
-    }
-
-    /// Says that an interrupt was heard.
-    pub fn stopping(&mut self) {
-        self.finish_lines();
-        if std::io::stderr().is_terminal() {
-            anstream::eprintln!("  Stopping… press Ctrl-C again to stop now.");
-        }
-    }
-
-    /// Shows a piece of an agent's reply. People get the whole reply once it is there.
-    pub fn chunk(&mut self, task: &TaskId, role: Role, text: &str) {
-        self.event(task, &now(), &StreamChunk { kind: "stream_chunk", role, chunk: text });
-        if let Some(view) = &mut self.view {
-            view.live.hear(task, role, text);
-            if view.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME) {
-                self.draw();
-            }
-        }
-    }
-
-    /// Shows the verdict on a change to the person who is asked whether it may land.
-    pub fn propose(&mut self, run: &Run, task: &TaskId, shell: &Shell) {
-        self.hide();
-        self.proposed = run.cycle(task).and_then(|cycle| cycle.verdict()).cloned();
-        anstream::eprint!("{}", card::proposal(&self.run, run, task, shell, width_of_stderr()));
+    /// Returns the final state, once the run is over.
+    pub fn finished(&self) -> Option<&Run> {
+        self.finished.as_ref()
     }
 
     /// Shows the verdict card of a run that is over. What was shown already when its landing was asked about is not
@@ -257,15 +168,16 @@ impl Watcher {
         view.drawn = Some(Instant::now());
     }
 
-    /// Keeps the final state for the summary.
-    pub fn finish(&mut self, run: Run) {
-        self.finish_lines();
-        self.finished = Some(run);
-    }
-
-    /// Returns the final state, once the run is over.
-    pub fn finished(&self) -> Option<&Run> {
-        self.finished.as_ref()
+    /// Writes what was told, and takes over where the run stands.
+    fn settle(&mut self, run: &Run) {
+        self.settled.push_str(&self.lines.settle(self.width()));
+        if let Some(cycle) = run.tasks().first().and_then(|task| run.cycle(task)) {
+            self.lines.go_on(cycle.turn(), cycle.spec().policy.max_iterations);
+        }
+        if let Some(view) = &mut self.view {
+            view.live.know(run);
+        }
+        self.draw();
     }
 
     fn event(&mut self, task: &TaskId, at: &str, event: &impl Serialize) {
@@ -279,5 +191,83 @@ impl Watcher {
             // A reader that has gone away is no reason to stop the run.
             writeln!(stdout, "{line}").and_then(|()| stdout.flush()).ok();
         }
+    }
+}
+
+impl Watch for Watcher {
+    fn stand(&mut self, run: &Run) {
+        self.settle(run);
+    }
+
+    /// While a person is asked, nothing but the question is shown.
+    fn begin(&mut self, part: PartId, action: &Action) {
+        let Some(view) = &mut self.view else { return };
+        view.live.begin(part, action, view.since.elapsed());
+        if view.live.asks() {
+            view.screen.clear();
+        }
+    }
+
+    fn end(&mut self, part: &PartId) {
+        if let Some(view) = &mut self.view {
+            view.live.end(part);
+        }
+    }
+
+    fn advance(&mut self, record: &Record, action: Option<&Action>, notices: &[(TaskId, Notice)], run: &Run) {
+        if action.is_some() {
+            self.lines.follow(&record.digest, &record.event);
+        }
+        for (task, notice) in notices {
+            self.settled.push_str(&self.lines.take(notice, self.width()));
+            self.event(task, &record.at, notice);
+        }
+        self.settle(run);
+    }
+
+    /// People get the whole reply once it is there.
+    fn chunk(&mut self, part: &PartId, role: Role, text: &str) {
+        self.event(&part.task, &now(), &StreamChunk { kind: "stream_chunk", role, chunk: text });
+        if let Some(view) = &mut self.view {
+            view.live.hear(&part.task, role, text);
+            if view.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME) {
+                self.draw();
+            }
+        }
+    }
+
+    /// Shows the verdict on the change first.
+    fn propose(&mut self, run: &Run, task: &TaskId, shell: &Shell) {
+        self.hide();
+        self.proposed = run.cycle(task).and_then(|cycle| cycle.verdict()).cloned();
+        anstream::eprint!("{}", card::proposal(&self.run, run, task, shell, width_of_stderr()));
+    }
+
+    fn is_live(&self) -> bool {
+        self.view.is_some()
+    }
+
+    fn tick(&mut self) {
+        self.draw();
+    }
+
+    /// Takes away what is redrawn; the next frame brings it back.
+    fn hide(&mut self) {
+        if let Some(view) = &mut self.view {
+            view.screen.clear();
+        }
+    }
+
+    fn stopping(&mut self) {
+        self.finish_lines();
+        if std::io::stderr().is_terminal() {
+            anstream::eprintln!("  Stopping… press Ctrl-C again to stop now.");
+        }
+    }
+
+    /// Keeps the final state for the summary.
+    fn finish(&mut self, run: Run) {
+        self.finish_lines();
+        self.finished = Some(run);
     }
 }

@@ -1,5 +1,6 @@
 //! What the goal asks for, and what shows that it is reached: the examiner's probes, else the tests that turned green.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::evidence::Evidence;
@@ -12,7 +13,7 @@ use crate::task;
 const LONGEST: usize = 300;
 
 /// One thing that the goal asks for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Criterion {
     /// What it is, in the words of the goal or of who wrote its probes.
     pub text: String,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::command::CommandLine;
@@ -73,7 +74,7 @@ pub struct Want {
 }
 
 /// Something that the maker has to mend or to answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Objection {
     /// Its name, which an answer gives.
     pub id: String,

@@ -140,7 +140,7 @@ fn play(example: &Example, folder: &Path) -> Result<u8, CommandError> {
         ..Shell::default()
     };
     let session = Session::create(&project, spec, shell, Some(&paced(example.script)?))?;
-    driving::drive(session, Human::absent(), Vec::new(), &Output { json: None, events: false })
+    driving::drive(session, Human::Absent, Vec::new(), &Output { json: None, events: false })
 }
 
 /// Gives the agents of a script the time to be watched, where somebody watches.

@@ -7,10 +7,11 @@ use checkmate_machine::ids::{RunId, TaskId};
 use checkmate_machine::outcome::Outcome;
 use checkmate_machine::run::Run;
 
-use crate::driver::{self, Drove};
+use crate::driver::{self, Attendance, Drove};
 use crate::error::CommandError;
 use crate::exit_code;
 use crate::human::Human;
+use crate::interrupt::Interrupts;
 use crate::journal::{Sandbox, Shell};
 use crate::session::{Session, TASK};
 use crate::ui::{self, Watcher};
@@ -48,7 +49,12 @@ pub(super) fn drive(
     let root = session.workspace.repository().root();
     let project = root.file_name().unwrap_or(root.as_os_str()).to_string_lossy().into_owned();
     let mut watcher = Watcher::new(id.clone(), &project, output.events);
-    let drove = runtime.block_on(driver::drive(session, human, commands, &mut watcher));
+    let drove = runtime.block_on(async {
+        let interrupts = Interrupts::listen().map_err(|error| {
+            CommandError::local(format!("Ctrl-C cannot be listened for: {error}. Start Checkmate again."))
+        })?;
+        driver::drive(session, commands, Attendance { human, watcher: &mut watcher, interrupts }).await
+    });
     // A question at the terminal may still wait for a line; the program does not.
     runtime.shutdown_background();
     match reported(output, Some(&id), drove)? {

@@ -31,7 +31,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     let task = TaskId::new(TASK);
     let command = Command::Land { how: if args.commit { Landing::Commit } else { Landing::Apply } };
     if session.run.accepts(&task, &command) {
-        return driving::drive(session, Human::absent(), vec![command], &args.output);
+        return driving::drive(session, Human::Absent, vec![command], &args.output);
     }
     match session.run.outcome(&task) {
         Some(Outcome::Approved { .. }) => {

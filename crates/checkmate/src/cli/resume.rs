@@ -47,7 +47,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
         driving::write_summary(args.output.json.as_deref(), &session.id, &session.run, &session.shell)?;
         return Ok(driving::exit_code(&outcome));
     }
-    let human = if args.output.events { Human::absent() } else { Human::at_terminal() };
+    let human = if args.output.events { Human::Absent } else { Human::at_terminal() };
     if let Some(cycle) = session.run.cycle(&task) {
         driving::reported(&args.output, Some(&id), human.refuse_unattended(&cycle.spec().policy))?;
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use checkmate_machine::spec::{LandPolicy, Product, Spec, Task};
+use checkmate_machine::spec::{LandPolicy, Task};
 
 use super::budget::BudgetFlags;
 use super::driving::{self, Output};
@@ -11,7 +11,7 @@ use crate::config::{AgentKind, Config, Loaded};
 use crate::error::CommandError;
 use crate::forecast::Forecast;
 use crate::human::{self, Human};
-use crate::journal::Shell;
+use crate::launch::Order;
 use crate::session::{Project, Session};
 
 /// Take a request through builder, checks and reviewer to a verdict that lands
@@ -60,13 +60,13 @@ impl From<Land> for LandPolicy {
 }
 
 pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
-    let human = if args.output.events { Human::absent() } else { Human::at_terminal() };
-    let session = driving::reported(&args.output, None, begin(place, args, human))?;
+    let human = if args.output.events { Human::Absent } else { Human::at_terminal() };
+    let session = driving::reported(&args.output, None, begin(place, args, &human))?;
     anstream::eprintln!("run {}", session.id);
     driving::drive(session, human, Vec::new(), &args.output)
 }
 
-fn begin(place: &Place, args: &Args, human: Human) -> Result<Session, CommandError> {
+fn begin(place: &Place, args: &Args, human: &Human) -> Result<Session, CommandError> {
     let task = task(args)?;
     let script = args.replay.as_deref().map(|path| read("replay script", path)).transpose()?;
     let project = place.project()?;
@@ -74,25 +74,9 @@ fn begin(place: &Place, args: &Args, human: Human) -> Result<Session, CommandErr
     let agents = if script.is_some() { AgentKind::Scripted } else { AgentKind::Live };
     let mut config = configuration(&project, args.config.as_deref(), agents, human)?;
     config.budget.run.replace(args.budget.limits());
-    if let Some(problem) = config.unknown_price().filter(|_| script.is_none()) {
-        return Err(CommandError::usage(problem));
-    }
-    let policy = config.policy(args.land.map(Into::into), human.is_present());
-    human.refuse_unattended(&policy)?;
     tell_forecast(&project, &config);
-    let spec = Spec { task, product: Product::Patch, policy, prompts: config.prompts() };
-    let roles = if script.is_some() { Default::default() } else { config.roles() };
-    let shell = Shell {
-        roles,
-        scripted: script.is_some(),
-        link_paths: config.link_paths.clone(),
-        keep_env: config.keep_env.clone(),
-        test_report: config.test_report.clone(),
-        time_limit_s: config.test_time_limit_s.into(),
-        mutants_at_once: Some(config.mutants_at_once),
-        sandbox: config.sandbox.clone(),
-    };
-    Session::create(&project, spec, shell, script.as_deref())
+    let order = Order { task, land: args.land.map(Into::into), script: script.as_deref() };
+    order.begin(&project, &config, human)
 }
 
 /// Says what earlier runs of the repository cost, before this one costs anything.
@@ -105,22 +89,16 @@ fn tell_forecast(project: &Project, config: &Config) {
 }
 
 fn task(args: &Args) -> Result<Task, CommandError> {
-    let task = match (&args.goal, &args.task) {
-        (Some(goal), _) => {
-            Task { goal: goal.clone(), kind: None, permits: Vec::new(), given_red: false, examples: None }
-        }
+    match (&args.goal, &args.task) {
+        (Some(goal), _) => Ok(Task::of(goal.clone())),
         (None, Some(path)) => serde_json::from_str(&read("task file", path)?).map_err(|error| {
             CommandError::usage(format!(
                 "The task file {} is not a task: {error}. It needs at least {{\"goal\": \"…\"}}.",
                 path.display()
             ))
-        })?,
-        (None, None) => return Err(CommandError::usage("Say what is wanted: `checkmate run \"GOAL\"`.")),
-    };
-    if task.goal.trim().is_empty() {
-        return Err(CommandError::usage("The goal is empty. Say what is wanted: `checkmate run \"GOAL\"`."));
+        }),
+        (None, None) => Err(CommandError::usage("Say what is wanted: `checkmate run \"GOAL\"`.")),
     }
-    Ok(task)
 }
 
 /// Loads the configuration; where there is none and a person is there, offers to write one.
@@ -128,7 +106,7 @@ fn configuration(
     project: &Project,
     given: Option<&Path>,
     agents: AgentKind,
-    human: Human,
+    human: &Human,
 ) -> Result<Config, CommandError> {
     let root = project.repository.root();
     let path = given.map_or_else(|| root.join(crate::config::FILE_NAME), Path::to_owned);

@@ -13,6 +13,7 @@ use crate::exit_code;
 use crate::journal::{self, Contents, Entry, JournalError};
 use crate::session::TASK;
 use crate::ui;
+use crate::wire::Retold;
 
 /// Show what happened in a run and why
 #[derive(Debug, clap::Args)]
@@ -29,8 +30,11 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "json")]
     prompts: bool,
     /// The result as JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with = "events")]
     json: bool,
+    /// Every event as clients of the daemon read it, one JSON object a line
+    #[arg(long, conflicts_with_all = ["patch", "probes", "prompts"])]
+    events: bool,
 }
 
 pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
@@ -39,6 +43,13 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     let contents = journal::read(&project.runs.run(&id))?;
     if args.prompts {
         print(&conversation(&contents));
+        return Ok(exit_code::DONE);
+    }
+    if args.events {
+        let mut retold = Retold::new(&contents.header);
+        contents.retell(&mut retold)?;
+        let lines = retold.frames.iter().filter_map(|frame| serde_json::to_string(frame).ok());
+        print(&lines.map(|line| line + "\n").collect::<String>());
         return Ok(exit_code::DONE);
     }
     let task = TaskId::new(TASK);

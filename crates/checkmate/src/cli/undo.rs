@@ -65,8 +65,8 @@ fn note(journal: &mut Journal, contents: &Contents) -> Result<(), CommandError> 
     let task = TaskId::new(TASK);
     if run.accepts(&task, &Command::TakenBack) {
         let event = Event::Command { task: task.clone(), command: Command::TakenBack };
-        journal.append(None, &event)?;
-        run.handle(&event);
+        let record = journal.append(None, event)?;
+        run.handle(&record.event);
     }
     // An undo that was killed may have written the command down and not what it came to.
     if let Some(outcome) = run.outcome(&task).filter(|outcome| contents.ended() != Some(outcome)) {

@@ -8,7 +8,7 @@ use checkmate_machine::command::CommandLine;
 use checkmate_machine::effect::{Action, Call, CheckKind, Landing, Layer};
 use checkmate_machine::event::{Answer, Failure, FailureKind};
 use checkmate_machine::evidence::Receipt;
-use checkmate_machine::ids::{TaskId, TreeId};
+use checkmate_machine::ids::TreeId;
 use tokio::sync::{Mutex, mpsc};
 
 use super::Chunk;
@@ -19,6 +19,7 @@ use crate::human::Human;
 use crate::journal::{Sandbox, Shell};
 use crate::process::confine::{Confinement, Places};
 use crate::process::{self, Cancel, Invocation, Limits};
+use crate::watch::PartId;
 use crate::workspace::{Applied, LandAnswer, Workspace, WorkspaceError};
 
 /// What came of a part.
@@ -147,7 +148,7 @@ impl Performer {
 
     pub(super) async fn perform(
         &self,
-        task: &TaskId,
+        part: &PartId,
         action: &Action,
         chunks: &mpsc::UnboundedSender<Chunk>,
     ) -> Performed {
@@ -160,7 +161,7 @@ impl Performer {
                 self.work(move |workspace| workspace.read(&tree, &paths).map(|files| Answer::Files { files }))
                     .await
             }
-            Action::Call(call) => self.call(task, &call, chunks).await,
+            Action::Call(call) => self.call(part, &call, chunks).await,
             Action::Apply { onto, base, patch } => {
                 self.work(move |workspace| workspace.apply(&base, &onto, &patch).map(applied)).await
             }
@@ -180,7 +181,7 @@ impl Performer {
             Action::Ask(question) => {
                 let _one_at_a_time = self.person.lock().await;
                 let diff = self.proposal.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                match self.human.ask(question, diff).await {
+                match self.human.ask(part, question, diff).await {
                     Some((yes, text)) => Answer::Said { yes, text }.into(),
                     None => Performed::Cancelled,
                 }
@@ -189,10 +190,10 @@ impl Performer {
         }
     }
 
-    async fn call(&self, task: &TaskId, call: &Call, chunks: &mpsc::UnboundedSender<Chunk>) -> Performed {
+    async fn call(&self, part: &PartId, call: &Call, chunks: &mpsc::UnboundedSender<Chunk>) -> Performed {
         let mut on_chunk = |text: &str| {
             // Nobody listens any more only when the drive is over.
-            chunks.send(Chunk { task: task.clone(), role: call.role, text: text.to_owned() }).ok();
+            chunks.send(Chunk { part: part.clone(), role: call.role, text: text.to_owned() }).ok();
         };
         match self.agents.call(call, &mut on_chunk).await {
             Ok(called) => Answer::Called(called).into(),

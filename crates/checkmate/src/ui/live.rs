@@ -13,6 +13,7 @@ use super::gist::Gist;
 use super::lines::{INDENT, NAMES, NARROW, TURNS, WIDEST, printable};
 use super::receipts;
 use super::wrap::{columns, cut};
+use crate::watch::PartId;
 
 /// How long one picture of the spinner stands, in milliseconds.
 const TURNING: u128 = 100;
@@ -21,17 +22,6 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 const SHORT: Duration = Duration::from_millis(300);
 /// In lower terminals no line is left empty.
 const LOW: usize = 12;
-
-/// A part of an effect that is being performed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PartId {
-    /// Whose cycle asked.
-    pub task: TaskId,
-    /// The effect's number.
-    pub effect: u32,
-    /// The part's number.
-    pub part: u32,
-}
 
 /// What is going on. Times count from the beginning of the view.
 #[derive(Debug, Clone, Default)]

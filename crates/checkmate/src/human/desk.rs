@@ -1,0 +1,173 @@
+//! Where the questions of a run lie until somebody answers them, and the first answer wins.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use checkmate_machine::effect::Question;
+use checkmate_machine::ids::TaskId;
+use tokio::sync::oneshot;
+
+use crate::watch::PartId;
+
+/// The name of a question on the wire: `TASK/EFFECT.PART`. It is the same after a restart.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Gate(PartId);
+
+impl Gate {
+    /// Returns the gate of a part.
+    pub fn of(part: &PartId) -> Self {
+        Self(part.clone())
+    }
+
+    /// Reads a gate's name.
+    pub fn parse(name: &str) -> Option<Self> {
+        let (task, part) = name.rsplit_once('/')?;
+        let (effect, part) = part.split_once('.')?;
+        Some(Self(PartId { task: TaskId::new(task), effect: effect.parse().ok()?, part: part.parse().ok()? }))
+    }
+}
+
+impl std::fmt::Display for Gate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self(PartId { task, effect, part }) = self;
+        write!(f, "{task}/{effect}.{part}")
+    }
+}
+
+/// What somebody says to a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// Whether it is a yes.
+    pub yes: bool,
+    /// Whether the same command needs no answer any more in this run.
+    pub always: bool,
+    /// What else was said; may be empty.
+    pub text: String,
+}
+
+/// Somebody was quicker, or there is no such question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Late;
+
+/// The questions of one run.
+#[derive(Debug, Default)]
+pub struct Desk {
+    lying: Mutex<Lying>,
+}
+
+#[derive(Debug, Default)]
+struct Lying {
+    /// Questions that somebody may answer, with the line of a command.
+    asked: BTreeMap<Gate, Option<String>>,
+    /// Where the answer is waited for.
+    waiting: BTreeMap<Gate, oneshot::Sender<(bool, String)>>,
+    /// Answers that nobody has waited for yet.
+    early: BTreeMap<Gate, (bool, String)>,
+    /// Commands that need no answer any more.
+    always: BTreeSet<String>,
+}
+
+impl Desk {
+    fn lying(&self) -> MutexGuard<'_, Lying> {
+        self.lying.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lays a question down before anybody is told of it, so that no answer comes too early.
+    pub fn lay(&self, part: &PartId, question: &Question) {
+        let line = match question {
+            Question::Command { line, .. } => Some(line.clone()),
+            Question::Patch { .. } | Question::Land => None,
+        };
+        self.lying().asked.insert(Gate::of(part), line);
+    }
+
+    /// Waits for the answer to a question; `None` if the desk is cleared away.
+    pub(super) async fn ask(&self, part: &PartId, question: &Question) -> Option<(bool, String)> {
+        let gate = Gate::of(part);
+        let answer = {
+            let mut lying = self.lying();
+            if let Some(answer) = lying.early.remove(&gate) {
+                return Some(answer);
+            }
+            if let Question::Command { line, .. } = question
+                && lying.always.contains(line)
+            {
+                lying.asked.remove(&gate);
+                return Some((true, String::new()));
+            }
+            let (sender, answer) = oneshot::channel();
+            lying.asked.entry(gate.clone()).or_insert(None);
+            lying.waiting.insert(gate, sender);
+            answer
+        };
+        answer.await.ok()
+    }
+
+    /// Answers a question; the first answer wins.
+    pub fn answer(&self, gate: &Gate, said: Said) -> Result<(), Late> {
+        let mut lying = self.lying();
+        let line = lying.asked.remove(gate).ok_or(Late)?;
+        if let Some(line) = line.filter(|_| said.always && said.yes) {
+            lying.always.insert(line);
+        }
+        let answer = (said.yes, said.text);
+        match lying.waiting.remove(gate) {
+            // Whoever waited may have gone; then the question is asked again when the run goes on.
+            Some(waiting) => drop(waiting.send(answer)),
+            None => drop(lying.early.insert(gate.clone(), answer)),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part() -> PartId {
+        PartId { task: TaskId::new("main"), effect: 7, part: 0 }
+    }
+
+    fn yes() -> Said {
+        Said { yes: true, always: false, text: String::new() }
+    }
+
+    #[tokio::test]
+    async fn the_first_answer_wins_however_early_it_comes() {
+        let desk = Desk::default();
+        let gate = Gate::of(&part());
+        assert_eq!(desk.answer(&gate, yes()), Err(Late), "nothing was asked");
+        desk.lay(&part(), &Question::Land);
+        assert_eq!(desk.answer(&gate, yes()), Ok(()));
+        let no = Said { yes: false, always: false, text: "wait".into() };
+        assert_eq!(desk.answer(&gate, no), Err(Late));
+        assert_eq!(desk.ask(&part(), &Question::Land).await, Some((true, String::new())));
+    }
+
+    #[tokio::test]
+    async fn a_command_that_is_always_allowed_is_asked_about_once() {
+        let desk = Desk::default();
+        let question = |line: &str| Question::Command {
+            role: checkmate_machine::ids::Role::Reviewer,
+            line: line.to_owned(),
+        };
+        desk.lay(&part(), &question("npm run bench"));
+        let always = Said { always: true, ..yes() };
+        desk.answer(&Gate::of(&part()), always).expect("it was asked");
+        assert_eq!(desk.ask(&part(), &question("npm run bench")).await, Some((true, String::new())));
+        let later = PartId { effect: 9, ..part() };
+        desk.lay(&later, &question("npm run bench"));
+        assert_eq!(desk.ask(&later, &question("npm run bench")).await, Some((true, String::new())));
+        assert_eq!(desk.answer(&Gate::of(&later), yes()), Err(Late), "nobody has to answer it");
+    }
+
+    #[test]
+    fn a_gate_is_read_as_it_is_written() {
+        let gate = Gate::of(&part());
+        assert_eq!(gate.to_string(), "main/7.0");
+        assert_eq!(Gate::parse("main/7.0"), Some(gate));
+        for wrong in ["", "main", "main/7", "main/7.x", "main/-1.0"] {
+            assert_eq!(Gate::parse(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! How a run begins, from wherever it is asked for: a task, the repository's configuration, and who is there to be asked.
+
+use checkmate_machine::spec::{LandPolicy, Product, Spec, Task};
+
+use crate::config::Config;
+use crate::error::CommandError;
+use crate::human::Human;
+use crate::journal::Shell;
+use crate::session::{Project, Session};
+
+/// A run that somebody asks for.
+#[derive(Debug, Clone)]
+pub struct Order<'a> {
+    /// What is wanted.
+    pub task: Task,
+    /// What happens to an approved change, where that was said with the request.
+    pub land: Option<LandPolicy>,
+    /// Scripted agents instead of models.
+    pub script: Option<&'a str>,
+}
+
+impl Order<'_> {
+    /// Begins the run. Nothing is left behind if it cannot begin.
+    pub fn begin(self, project: &Project, config: &Config, human: &Human) -> Result<Session, CommandError> {
+        let Self { task, land, script } = self;
+        if task.goal.trim().is_empty() {
+            return Err(CommandError::usage(
+                "The goal is empty. Say what is wanted: `checkmate run \"GOAL\"`.",
+            ));
+        }
+        if let Some(problem) = config.unknown_price().filter(|_| script.is_none()) {
+            return Err(CommandError::usage(problem));
+        }
+        let policy = config.policy(land, human.is_present());
+        human.refuse_unattended(&policy)?;
+        let spec = Spec { task, product: Product::Patch, policy, prompts: config.prompts() };
+        let roles = if script.is_some() { Default::default() } else { config.roles() };
+        let shell = Shell {
+            roles,
+            scripted: script.is_some(),
+            link_paths: config.link_paths.clone(),
+            keep_env: config.keep_env.clone(),
+            test_report: config.test_report.clone(),
+            time_limit_s: config.test_time_limit_s.into(),
+            mutants_at_once: Some(config.mutants_at_once),
+            sandbox: config.sandbox.clone(),
+        };
+        Session::create(project, spec, shell, script)
+    }
+}
