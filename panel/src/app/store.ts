@@ -26,6 +26,7 @@ export class Store {
   private queue: string[] = [];
   private head = 0;
   private scheduled = false;
+  private readonly problems = new Set<string>();
   private readonly latest = new Map<RunId, number>();
 
   constructor(private readonly listener: () => StoreListener) {}
@@ -86,11 +87,22 @@ export class Store {
 
   private take(text: string): void {
     const read = readFrame(text);
-    if ("unknown" in read) return;
-    if ("problem" in read) return this.say("error", read.problem);
+    if (!("frame" in read)) {
+      // Its number is used up all the same, or it would be asked for again and again.
+      if (read.place !== null && this.models.get(read.place.run).skip(read.place.seq) === "gap") this.listener().missing(read.place.run);
+      if ("problem" in read) this.problem(read.problem);
+      return;
+    }
     const { frame } = read;
     this.listener().framed(frame);
     this.fold(frame);
+  }
+
+  /** A daemon of another version says the same wrong thing many times; once is enough. */
+  private problem(text: string): void {
+    if (this.problems.has(text)) return;
+    this.problems.add(text);
+    this.say("error", text);
   }
 
   private fold(frame: Frame): void {

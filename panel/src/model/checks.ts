@@ -40,7 +40,7 @@ export function checkTitle(check: CheckKind): string {
 }
 
 /** Checks that should be red: they show that the tests notice. */
-function wantsRed(check: CheckKind): boolean {
+export function wantsRed(check: CheckKind): boolean {
   if (typeof check !== "string") return "mutant" in check;
   return ["new_tests", "reverted", "broken_tests", "broken_base", "arbiter_base"].includes(check);
 }

@@ -1,5 +1,5 @@
 import { several } from "../text/format.ts";
-import type { Gate, RunState, StoppedBy } from "../wire/protocol.ts";
+import type { RunState, StoppedBy } from "../wire/protocol.ts";
 import { checkTone, workText } from "./checks.ts";
 import type { RunModel } from "./run.ts";
 
@@ -13,7 +13,20 @@ export interface Headline {
   sentence: string;
   /** What would let the change through; empty where nothing stands in its way. */
   changes: string[];
+  /** The turn that it speaks of. */
+  turn: number;
 }
+
+const NEXT: Partial<Record<StoppedBy, string>> = {
+  max_iterations: "Ask again as a follow-up: the next run knows what this one has done. Or raise `max_iterations` in the settings.",
+  oscillation: "Decide the open point and say it in a follow-up.",
+  moderator: "Say in a follow-up what the builder should do about the findings.",
+  needs_human: "Decide, and say it in a follow-up.",
+  goal_conflict: "Say in a follow-up which is right: the goal, or the test.",
+  unusable_reply: "Ask again, or choose another model in the settings.",
+  landing_conflict: "Settle the conflict in your tree, then land the change.",
+  budget: "Resume it with a larger budget.",
+};
 
 const STOPPED: Record<StoppedBy, string> = {
   max_iterations: "The turns are used up.",
@@ -36,38 +49,38 @@ export function stoppedText(stopped: StoppedBy): string {
 
 /** What is to be said of a run in one sentence, from its events alone. */
 export function headline(model: RunModel, state: RunState | undefined): Headline {
-  if (model.started === null) return { tone: "idle", title: "No verdict yet", sentence: "", changes: [] };
+  const verdictTurn = model.verdict?.turn ?? model.turn;
+  if (model.started === null) return { tone: "idle", title: "No verdict yet", sentence: "", changes: [], turn: 0 };
   if (model.questions.size > 0) {
     const after = model.verdict?.verdict.decision === "approved" ? "Approved. " : "";
-    return { tone: "warn", title: "Waiting for you", sentence: `${after}The run goes on when you have answered.`, changes: [] };
+    const sentence = `${after}The run goes on when you have answered.`;
+    return { tone: "warn", title: "Waiting for you", sentence, changes: [], turn: verdictTurn };
   }
-  return model.over ? settled(model, state) : going(model);
+  return model.over ? { ...settled(model, state), turn: verdictTurn } : going(model);
 }
 
-function settled(model: RunModel, state: RunState | undefined): Headline {
+type Told = Omit<Headline, "turn">;
+
+function settled(model: RunModel, state: RunState | undefined): Told {
   const { outcome } = model;
   const gates = model.verdict?.verdict.gates ?? [];
-  const changes = gates.filter((gate) => !gate.passed && gate.state !== "pending").map(gateSentence);
+  const changes = gates.filter((gate) => !gate.passed && gate.state !== "pending").map((gate) => gate.message);
   if (outcome?.outcome === "approved") {
     const seen = `${several(gates.filter((gate) => gate.state === "passed").length, "gate")} saw what they need, and none is against it.`;
     if (model.takenBack || (state !== undefined && !state.landed && state.standing === "approved")) {
       return { tone: "ok", title: "Approved", sentence: `${seen} The change was taken back from your tree.`, changes: [] };
     }
-    const where = outcome.commit === null ? "in your working tree" : `in the commit ${outcome.commit.slice(0, 10)}`;
+    const where = outcome.commit == null ? "in your working tree" : `in the commit ${outcome.commit.slice(0, 10)}`;
     return { tone: "ok", title: "Approved", sentence: `${seen} ${several(outcome.files.length, "file")} ${where}.`, changes: [] };
   }
   if (outcome?.outcome === "not_approved") {
-    if (outcome.stopped_by === "not_landed") {
+    const { stopped_by } = outcome;
+    if (stopped_by === "not_landed") {
       return { tone: "ok", title: "Approved", sentence: "Nothing is against it. It is not in your tree yet.", changes: [] };
     }
-    const open = model.findings.list().filter((one) => one.status === "open" || one.status === "confirmed");
-    const findings = open.filter((one) => one.issue.severity !== "minor").map((one) => one.issue.description);
-    return {
-      tone: "err",
-      title: "Not approved",
-      sentence: STOPPED[outcome.stopped_by],
-      changes: [...new Set([...changes, ...findings])],
-    };
+    const next = NEXT[stopped_by];
+    const title = stopped_by === "cancelled" ? "Stopped" : "Not approved";
+    return { tone: "err", title, sentence: STOPPED[stopped_by], changes: next === undefined ? changes : [...changes, next] };
   }
   if (model.failure !== null) {
     return { tone: "err", title: "Stopped by an error", sentence: "Nothing is lost: the run can be resumed.", changes: [model.failure] };
@@ -78,19 +91,20 @@ function settled(model: RunModel, state: RunState | undefined): Headline {
 function going(model: RunModel): Headline {
   const busy = working(model);
   const decided = model.verdict?.turn === model.turn ? model.verdict.verdict : null;
-  const changes = decided?.gates.filter((gate) => !gate.passed && gate.state !== "pending").map(gateSentence) ?? [];
-  if (decided?.decision === "approved") return { tone: "ok", title: "Approved", sentence: busy, changes: [] };
-  if (decided?.decision === "blocked") return { tone: "err", title: "Blocked", sentence: busy, changes };
-  if (decided?.decision === "objections") return { tone: "warn", title: "Changes requested", sentence: busy, changes };
-  const red = model.checks.find((one) => (one.check === "tests" || one.check === "merged") && checkTone(one) === "err");
-  if (red !== undefined) return { tone: "err", title: "Tests are red", sentence: busy, changes: [] };
+  const changes = decided?.gates.filter((gate) => !gate.passed && gate.state !== "pending").map((gate) => gate.message) ?? [];
+  const now = { sentence: busy, changes, turn: model.turn };
+  if (decided?.decision === "approved") return { ...now, tone: "ok", title: "Approved" };
+  if (decided?.decision === "blocked") return { ...now, tone: "err", title: "Blocked" };
+  if (decided?.decision === "objections") return { ...now, tone: "warn", title: "Changes requested" };
+  const red = model.checks.some((one) => (one.check === "tests" || one.check === "merged") && checkTone(one) === "err");
+  if (red) return { ...now, tone: "err", title: "Tests are red", turn: model.checksTurn };
   const { review } = model;
-  if (review !== null && review.review.verdict !== "approve") {
+  if (review !== null && review.review.verdict !== "approve" && review.turn >= model.checksTurn) {
     const blockers = review.review.issues.filter((issue) => issue.severity !== "minor").length;
     const what = blockers > 0 ? several(blockers, "blocker") : several(review.review.issues.length, "suggestion");
-    return { tone: "warn", title: "Changes requested", sentence: `${what} in turn ${review.turn}. ${busy}`, changes: [] };
+    return { tone: "warn", title: "Changes requested", sentence: `${what} in turn ${review.turn}. ${busy}`, changes: [], turn: review.turn };
   }
-  return { tone: "busy", title: "Under way", sentence: busy, changes: [] };
+  return { ...now, tone: "busy", title: "Under way", turn: model.checksTurn === 0 ? model.turn : model.checksTurn };
 }
 
 /** What goes on at this moment. */
@@ -98,10 +112,6 @@ export function working(model: RunModel): string {
   const parts = [...model.parts.values()];
   const call = parts.find((part) => part.work.work === "call") ?? parts.at(-1);
   return call === undefined ? "" : `${workText(call.work)}.`;
-}
-
-function gateSentence(gate: Gate): string {
-  return gate.message;
 }
 
 /** The tone of a run in the list. */

@@ -41,8 +41,9 @@ export class RunModel {
   readonly questions = new Map<string, OpenQuestion>();
   readonly findings = new Findings();
   verdict: { verdict: Verdict; turn: number } | null = null;
-  /** What ran for the candidate of this turn. */
+  /** What ran for the latest candidate that was tested, and the turn that it came from. */
   checks: EventOf<"tests_output">[] = [];
+  checksTurn = 0;
   review: EventOf<"review_ready"> | null = null;
   total: Usage | null = null;
   requests = 0;
@@ -76,13 +77,20 @@ export class RunModel {
       return "taken";
     }
     if (frame.seq != null) {
-      if (frame.seq <= this.lastSeq) return "old";
-      if (frame.seq > this.lastSeq + 1) return "gap";
-      this.lastSeq = frame.seq;
+      const taken = this.skip(frame.seq);
+      if (taken !== "taken") return taken;
     }
     this.latestAt = frame.at;
     this.revision++;
     this.take(event, frame.at);
+    return "taken";
+  }
+
+  /** Uses up the number of an event, which is all there is to an event that cannot be read. */
+  skip(seq: number): Taken {
+    if (seq <= this.lastSeq) return "old";
+    if (seq > this.lastSeq + 1) return "gap";
+    this.lastSeq = seq;
     return "taken";
   }
 
@@ -117,7 +125,6 @@ export class RunModel {
         this.reopen();
         this.turn = event.turn;
         this.of = event.of;
-        this.checks = [];
         this.timeline.open(event.turn, at);
         return;
       case "status":
@@ -219,6 +226,7 @@ export class RunModel {
       section.summary.tests = report == null ? null : { passed: report.passed, failed: report.failed + report.errors };
       section.summary.testsRed = event.exitCode !== 0;
       this.checks = [];
+      this.checksTurn = this.turn;
     }
     if (event.check !== "baseline") this.checks = [...this.checks.slice(-99), event];
     if (isMainCheck(event.check)) this.timeline.add({ kind: "tests", output: event, at });

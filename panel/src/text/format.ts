@@ -1,6 +1,7 @@
-/** Milliseconds as people say them: `0.3 s`, `48 s`, `1 min 12 s`, `2 h 5 min`. */
+/** Milliseconds as people say them: `36 ms`, `1.2 s`, `48 s`, `1 min 12 s`, `2 h 5 min`. */
 export function duration(milliseconds: number): string {
-  const seconds = Math.max(0, milliseconds) / 1000;
+  if (milliseconds < 1000) return `${Math.max(0, Math.round(milliseconds))} ms`;
+  const seconds = milliseconds / 1000;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   const whole = Math.floor(seconds);
   if (whole < 60) return `${whole} s`;

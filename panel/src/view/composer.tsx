@@ -6,19 +6,19 @@ import type { LandPolicy, TaskKind } from "../wire/protocol.ts";
 import { usePanel } from "./context.ts";
 
 const LAND: [LandPolicy | "", string][] = [
-  ["", "as configured"],
-  ["ask", "ask me"],
-  ["apply", "into my tree"],
-  ["commit", "commit it"],
+  ["", "Land as configured"],
+  ["ask", "Ask before landing"],
+  ["apply", "Land in my tree"],
+  ["commit", "Land as a commit"],
 ];
 const KINDS: [TaskKind | "", string][] = [
-  ["", "as the words tell"],
-  ["feature", "feature"],
-  ["bugfix", "bugfix"],
-  ["refactor", "refactor"],
-  ["docs", "documentation"],
-  ["tests", "tests"],
-  ["chore", "chore"],
+  ["", "Any kind of change"],
+  ["feature", "Feature"],
+  ["bugfix", "Bugfix"],
+  ["refactor", "Refactoring"],
+  ["docs", "Documentation"],
+  ["tests", "Tests"],
+  ["chore", "Chore"],
 ];
 
 /** The request box. */
@@ -83,7 +83,7 @@ export function Composer({ state, model, asked }: { state: AppState; model: RunM
             </label>
           )}
           <Choice label="When approved" value={land} options={LAND} onChoose={setLand} />
-          <Choice label="Sort" value={kind} options={KINDS} onChoose={setKind} />
+          <Choice label="Kind of change" value={kind} options={KINDS} onChoose={setKind} />
           {workspace !== undefined && workspace.problem !== null && (
             <span class="err">{visible(workspace.problem)}</span>
           )}
@@ -109,7 +109,7 @@ export function Composer({ state, model, asked }: { state: AppState; model: RunM
 function Choice<T extends string>(props: { label: string; value: T; options: [T, string][]; onChoose: (value: T) => void }) {
   return (
     <label class="choice">
-      <span>{props.label}</span>
+      <span class="unseen">{props.label}</span>
       <select value={props.value} onChange={(event) => props.onChoose(event.currentTarget.value as T)}>
         {props.options.map(([value, text]) => (
           <option key={value} value={value}>

@@ -12,7 +12,7 @@ export function IssuesCard({ model }: { model: RunModel }) {
     <section class="card" aria-label="Issues">
       <header class="card-head">
         <h2>Issues</h2>
-        <span class="chip number">{open === 0 ? "none stands" : `${open} of ${findings.length} stand`}</span>
+        <span class="chip number">{open === 0 ? "none open" : `${open} of ${findings.length} open`}</span>
       </header>
       <ul class="findings">
         {findings.map((finding) => (

@@ -1,4 +1,4 @@
-import { checkTitle, checkTone, GATES } from "../../model/checks.ts";
+import { checkTitle, checkTone, GATES, wantsRed } from "../../model/checks.ts";
 import { headline, type Tone } from "../../model/headline.ts";
 import type { RunModel } from "../../model/run.ts";
 import { duration, several } from "../../text/format.ts";
@@ -15,7 +15,7 @@ export function VerdictCard({ model, state }: { model: RunModel; state: RunState
     <section class={`card verdict verdict-${head.tone}`} aria-labelledby="verdict-title">
       <header class="card-head">
         <h2>Verdict</h2>
-        {model.turn > 0 && <span class="chip number">turn {verdict?.turn ?? model.turn}</span>}
+        {head.turn > 0 && <span class="chip number">turn {head.turn}</span>}
       </header>
       <div class="verdict-head">
         <p id="verdict-title" class={`verdict-title tone-${head.tone}`}>
@@ -35,7 +35,7 @@ export function VerdictCard({ model, state }: { model: RunModel; state: RunState
           </ul>
         </div>
       )}
-      {verdict === null ? <Interim model={model} /> : <Gates gates={verdict.verdict.gates} />}
+      {verdict === null || (verdict.turn < model.checksTurn && !model.over) ? <Interim model={model} /> : <Gates gates={verdict.verdict.gates} />}
       {verdict !== null && <Criteria criteria={verdict.verdict.criteria ?? []} />}
       {reason !== null && (
         <details class="fold verdict-reason">
@@ -59,7 +59,8 @@ const STATES: Record<State, { tone: Tone; word: string }> = {
 };
 
 function Gates({ gates }: { gates: Gate[] }) {
-  const shown = gates.filter((gate) => gate.state !== "absent" && gate.state !== "pending");
+  const against = gates.filter((gate) => gate.state === "blocked" || gate.state === "objected");
+  const shown = [...against, ...gates.filter((gate) => gate.state === "passed" || gate.state === "answered")];
   const absent = gates.filter((gate) => gate.state === "absent");
   const pending = gates.filter((gate) => gate.state === "pending");
   const runs = gates.reduce((sum, gate) => sum + gate.cost.runs, 0);
@@ -190,7 +191,15 @@ function grouped(checks: EventOf<"tests_output">[]): { title: string; tone: Tone
   return [...groups].map(([title, ran]) => {
     const bad = ran.filter((one) => checkTone(one) === "err").length;
     const report = ran.length === 1 ? ran[0]?.receipt.report : null;
-    const text = report != null ? `${report.passed} passed${report.failed > 0 ? `, ${report.failed} failed` : ""}` : ran.length > 1 ? several(ran.length, "run") : "";
+    const red = ran[0] !== undefined && wantsRed(ran[0].check);
+    const text =
+      report == null
+        ? ran.length > 1
+          ? several(ran.length, "run")
+          : ""
+        : red
+          ? `${report.failed + report.errors} red${bad === 0 && report.failed + report.errors > 0 ? ", as they should be" : ""}`
+          : `${report.passed} passed${report.failed > 0 ? `, ${report.failed} failed` : ""}`;
     const facts = ran.every((one) => checkTone(one) === "fact");
     return { title, tone: bad > 0 ? "err" : facts ? "idle" : "ok", text, ms: ran.reduce((sum, one) => sum + one.receipt.duration_ms, 0) };
   });

@@ -97,12 +97,13 @@ export function Severity({ issue }: { issue: Issue }) {
   return <span class={`severity ${issue.severity}`}>{issue.severity}</span>;
 }
 
-const STATUS = { open: "stands", gone: "not raised again", confirmed: "confirmed by a test", refuted: "refuted by a test" } as const;
+const STATUS = { open: "open", gone: "not raised again", confirmed: "confirmed by a test", refuted: "refuted by a test" } as const;
 
 /** Where a finding stands. */
 export function FindingStatus({ finding }: { finding: FindingView }) {
   const running = finding.arbiter === "running";
-  return <span class={`finding-status ${finding.status}`}>{running ? "a test will settle it" : STATUS[finding.status]}</span>;
+  const minor = finding.issue.severity === "minor";
+  return <span class={`finding-status ${minor ? "minor" : finding.status}`}>{running ? "a test will settle it" : STATUS[finding.status]}</span>;
 }
 
 /** Dispute a finding, or ask about it. */
