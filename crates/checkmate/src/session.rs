@@ -202,6 +202,10 @@ fn clean(spec: &mut Spec, redactor: &Redactor) {
     if let Some(examples) = &mut spec.task.examples {
         examples.content = redactor.text(&examples.content);
     }
+    if let Some(earlier) = &mut spec.task.follows {
+        earlier.goal = redactor.text(&earlier.goal);
+        earlier.diff = redactor.text(&earlier.diff);
+    }
     for prompt in spec.prompts.values_mut() {
         prompt.text = redactor.text(&prompt.text);
     }

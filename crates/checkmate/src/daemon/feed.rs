@@ -117,12 +117,8 @@ impl Feed {
 
     /// Says where the run stands, where its journal does not.
     pub(super) fn stands(&self, standing: Standing, message: Option<String>) {
-        let mut log = self.log();
-        log.state.standing = standing;
-        if let Some(message) = message {
-            log.state.message = message;
-        }
-        log.state.changed = now();
+        self.stands_since(standing, message);
+        self.log().state.changed = now();
     }
 
     /// Says where the run stands, where its journal does not, without a word about when.

@@ -66,13 +66,13 @@ async fn done(client: &mut Client, message: Message, id: Option<u64>) -> Answere
         Message::RunCycle { request, workspace, kind, land, attended, follows } => {
             let wish = Wish { request, kind, land, attended, follows };
             let run = beside(move || begin(&daemon, workspace.or(own).as_deref(), wish)).await?;
-            client.reply(id, Reply::Accepted { run: run.clone() });
+            accept(client, id, &run);
             follow(client, &run, 1).await?;
             Ok(None)
         }
         Message::ApplyPatch { patch, workspace } => {
             let run = beside(move || begin_patch(&daemon, workspace.or(own).as_deref(), patch)).await?;
-            client.reply(id, Reply::Accepted { run: run.clone() });
+            accept(client, id, &run);
             follow(client, &run, 1).await?;
             Ok(None)
         }
@@ -148,6 +148,13 @@ async fn beside<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
         Err(CommandError::local("The daemon failed at this message; its other work goes on."))
     })
+}
+
+/// Says that a run begins. Clients of system A do not know such a word, and ask for it by no number.
+fn accept(client: &Client, id: Option<u64>, run: &RunId) {
+    if client.knows_all || id.is_some() {
+        client.reply(id, Reply::Accepted { run: run.clone() });
+    }
 }
 
 /// Follows a run from an event on.
