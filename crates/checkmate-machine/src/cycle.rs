@@ -6,6 +6,7 @@
 mod arbiter;
 mod checks;
 mod exam;
+mod given;
 mod landing;
 mod review;
 mod rounds;
@@ -25,7 +26,7 @@ use crate::ids::{Role, TreeId};
 use crate::notice::Notice;
 use crate::outcome::{Outcome, StoppedBy};
 use crate::prompt;
-use crate::record::{ExtraTest, TurnRecord};
+use crate::record::{Comment, ExtraTest, TurnRecord};
 use crate::reply::{self, BuilderReply, FindingAnswer, Problem, Reply, Review};
 use crate::spec::Spec;
 use crate::verdict::{ReviewState, Verdict};
@@ -126,6 +127,9 @@ pub struct Cycle {
     /// What the checker's part in the approving verdict was.
     approved_by: Option<ReviewState>,
     landing: Option<Landing>,
+    /// What a person said meanwhile, and how much of it the maker has been told.
+    comments: Vec<Comment>,
+    told: usize,
     spent: BTreeMap<Role, Spent>,
     /// The models that answered, as they name themselves.
     models: BTreeSet<String>,
@@ -177,6 +181,8 @@ impl Cycle {
             verdict: None,
             approved_by: None,
             landing: None,
+            comments: Vec::new(),
+            told: 0,
             spent: BTreeMap::new(),
             models: BTreeSet::new(),
             notices: Vec::new(),
@@ -229,6 +235,12 @@ impl Cycle {
                 self.rounds.landings = 0;
                 self.land(*how);
             }
+            Command::TakenBack if matches!(self.outcome, Some(Outcome::Applied { .. })) => {
+                self.stop(
+                    StoppedBy::NotLanded,
+                    "Applied, then taken back. `checkmate land RUN` brings the change to your tree again.",
+                );
+            }
             Command::TakenBack if matches!(self.outcome, Some(Outcome::Approved { .. })) => {
                 self.stop(
                     StoppedBy::NotLanded,
@@ -239,10 +251,18 @@ impl Cycle {
                 self.out_of_budget("The minutes of the run's budget are over.", None);
             }
             Command::Budget { role, limits } => self.change_budget(*role, *limits),
+            Command::Comment { text, path, line } if self.accepts_comment(text) => {
+                self.comments.push(Comment { text: text.clone(), path: path.clone(), line: *line });
+            }
+            Command::Dispute { finding, text } if self.accepts_dispute(finding) => {
+                self.findings.settle(finding, text);
+            }
             Command::Cancel { .. }
             | Command::Retry
             | Command::TimeOver
             | Command::Land { .. }
+            | Command::Comment { .. }
+            | Command::Dispute { .. }
             | Command::TakenBack => {}
         }
         std::mem::take(&mut self.notices)
@@ -251,6 +271,16 @@ impl Cycle {
     /// Tells whether the cycle can be cancelled now. A landing under way cannot: the user may have the change already.
     pub fn accepts_cancel(&self) -> bool {
         self.outcome.is_none() && self.step != Step::Landing
+    }
+
+    /// Tells whether a comment can still reach the maker. A landing under way cannot be held up.
+    pub fn accepts_comment(&self, text: &str) -> bool {
+        self.accepts_cancel() && !self.is_given() && !text.trim().is_empty()
+    }
+
+    /// Tells whether a person can settle a finding now.
+    pub fn accepts_dispute(&self, finding: &str) -> bool {
+        self.accepts_cancel() && self.findings.can_settle(finding)
     }
 
     /// Returns the outstanding effect's number and its unanswered parts. Nothing is outstanding once there is an outcome.
@@ -269,7 +299,9 @@ impl Cycle {
     pub fn awaited(&self, effect: u32, part: u32) -> Option<&Action> {
         match self.outcome {
             None | Some(Outcome::Error { .. }) => {}
-            Some(Outcome::Approved { .. } | Outcome::NotApproved { .. }) => return None,
+            Some(Outcome::Approved { .. } | Outcome::Applied { .. } | Outcome::NotApproved { .. }) => {
+                return None;
+            }
         }
         let pending =
             self.effect.as_ref().filter(|pending| pending.id == effect && self.failed != Some(part))?;
@@ -531,6 +563,12 @@ impl Cycle {
         match &outcome {
             Outcome::Error { message } => self.notices.push(Notice::Error { error: message.clone() }),
             Outcome::Approved { .. } => self.complete(true, "Approved and landed.".into()),
+            Outcome::Applied { .. } => {
+                self.complete(
+                    true,
+                    "Applied to your tree as you asked; nothing was tested or reviewed.".into(),
+                );
+            }
             Outcome::NotApproved { reason, .. } => self.complete(false, reason.clone()),
         }
         self.notices.push(Notice::Outcome { outcome: outcome.clone() });
@@ -560,6 +598,7 @@ impl Cycle {
                 baseline: self.baseline.as_ref(),
                 findings: &self.findings,
                 extra_tests: &self.extra_tests,
+                comments: &self.comments,
                 turns: &self.turns,
                 summary: self.summary.as_ref().map(|summary| (summary.turns, summary.text.as_str())),
                 shown: &self.shown,

@@ -279,6 +279,24 @@ pub enum Command {
         /// The new limits.
         limits: Limits,
     },
+    /// A person tells the builder something about the change; nothing lands before the builder has read it.
+    Comment {
+        /// What was said.
+        text: String,
+        /// The file that it is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        /// The line of that file as the change leaves it, from 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        line: Option<u32>,
+    },
+    /// A person settles a finding of the checker that no test confirms.
+    Dispute {
+        /// The finding's id.
+        finding: String,
+        /// Why.
+        text: String,
+    },
     /// The landed change was taken back.
     TakenBack,
     /// Bring an approved change that has not landed to the user.

@@ -51,6 +51,11 @@ pub enum Status {
         /// The test's files.
         tests: Vec<String>,
     },
+    /// A person settled it.
+    Settled {
+        /// Why.
+        why: String,
+    },
 }
 
 /// What a standing finding does.
@@ -68,7 +73,7 @@ impl Finding {
     /// Weighs a finding under a strictness.
     pub fn weight(&self, strictness: Strictness) -> Weight {
         match &self.status {
-            Status::Refuted { .. } | Status::Gone => return Weight::Suggestion,
+            Status::Refuted { .. } | Status::Settled { .. } | Status::Gone => return Weight::Suggestion,
             Status::Confirmed { .. } => return Weight::Blocks,
             Status::Open => {}
         }
@@ -161,10 +166,12 @@ pub struct Findings {
 impl Findings {
     /// Takes over a review: known findings are recognised, new ones get an id, absent ones are gone.
     ///
-    /// A refuted finding that comes back unchanged stays refuted; one that comes back with another claim is new.
-    pub fn review(&mut self, issues: &[Issue], turn: u32) {
+    /// A refuted finding that comes back unchanged stays refuted; one that comes back with another claim is new. Returns
+    /// the finding's id of each issue.
+    pub fn review(&mut self, issues: &[Issue], turn: u32) -> Vec<String> {
         self.reviews += 1;
         let mut seen = BTreeSet::new();
+        let mut ids = Vec::new();
         for issue in issues {
             let at = match self.recognise(issue, &seen) {
                 Some(at) => at,
@@ -172,6 +179,7 @@ impl Findings {
             };
             seen.insert(at);
             let finding = &mut self.all[at];
+            ids.push(finding.id.clone());
             if finding.turns.last() != Some(&turn) {
                 finding.turns.push(turn);
             }
@@ -181,7 +189,7 @@ impl Findings {
                     finding.status = Status::Open;
                     finding.issue = issue.clone();
                 }
-                Status::Refuted { .. } | Status::Confirmed { .. } => {}
+                Status::Refuted { .. } | Status::Settled { .. } | Status::Confirmed { .. } => {}
             }
         }
         for (at, finding) in self.all.iter_mut().enumerate() {
@@ -189,6 +197,7 @@ impl Findings {
                 finding.status = Status::Gone;
             }
         }
+        ids
     }
 
     /// Returns every finding, oldest first.
@@ -233,6 +242,20 @@ impl Findings {
         self.all.iter().find(|finding| finding.id == id)
     }
 
+    /// Tells whether a person can settle a finding: it stands, and no test confirms it.
+    pub fn can_settle(&self, id: &str) -> bool {
+        self.get(id).is_some_and(|finding| finding.status == Status::Open)
+    }
+
+    /// Settles a finding by a person's word.
+    pub fn settle(&mut self, id: &str, why: &str) {
+        if self.can_settle(id)
+            && let Some(finding) = self.get_mut(id)
+        {
+            finding.status = Status::Settled { why: why.to_owned() };
+        }
+    }
+
     /// Marks confirmed findings as gone once the tests that confirmed them are green.
     pub fn settle_confirmed(&mut self) {
         for finding in &mut self.all {
@@ -248,8 +271,8 @@ impl Findings {
             .and_then(|id| self.all.iter().position(|finding| finding.id == id))
             .filter(free)
             .filter(|at| match self.all[*at].status {
-                // The same name for another claim must not hide behind a refutation.
-                Status::Refuted { .. } => same_claim(&self.all[*at].issue, issue),
+                // The same name for another claim must not hide behind what was settled.
+                Status::Refuted { .. } | Status::Settled { .. } => same_claim(&self.all[*at].issue, issue),
                 Status::Open | Status::Gone | Status::Confirmed { .. } => true,
             });
         by_id.or_else(|| (0..self.all.len()).filter(free).find(|at| same_claim(&self.all[*at].issue, issue)))

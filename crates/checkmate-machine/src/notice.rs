@@ -116,7 +116,7 @@ pub enum Notice {
 
 impl Notice {
     /// Tells that a command ran.
-    pub(crate) fn tests_output(check: CheckKind, receipt: &Receipt) -> Self {
+    pub fn tests_output(check: CheckKind, receipt: &Receipt) -> Self {
         Notice::TestsOutput {
             stdout: receipt.stdout.text.clone(),
             stderr: receipt.stderr.text.clone(),

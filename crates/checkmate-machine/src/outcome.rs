@@ -16,6 +16,11 @@ pub enum Outcome {
         /// The files that changed in the user's tree.
         files: Vec<String>,
     },
+    /// The user's own patch is in their tree; nothing was tested or reviewed.
+    Applied {
+        /// The files that changed in the user's tree.
+        files: Vec<String>,
+    },
     /// A decision against the change, or for a person.
     NotApproved {
         /// The rule that ended the run.
@@ -50,6 +55,8 @@ pub enum StoppedBy {
     LandingConflict,
     /// Approved, but nobody has landed it yet.
     NotLanded,
+    /// The user's own patch does not fit, or touches what it may not.
+    NotApplied,
     /// The budget leaves no room for the next step; with a larger one the run goes on.
     Budget,
     /// Somebody ended it.
@@ -70,6 +77,7 @@ impl StoppedBy {
             StoppedBy::UnusableReply => "unusable_reply",
             StoppedBy::LandingConflict => "landing_conflict",
             StoppedBy::NotLanded => "not_landed",
+            StoppedBy::NotApplied => "not_applied",
             StoppedBy::Budget => "budget",
             StoppedBy::Cancelled => "cancelled",
             StoppedBy::DependencyFailed => "dependency_failed",

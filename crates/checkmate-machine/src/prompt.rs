@@ -13,7 +13,7 @@ use crate::effect::Purpose;
 use crate::event::{Candidate, FileText, Prepared};
 use crate::evidence::Receipt;
 use crate::finding::Findings;
-use crate::record::{Dispute, ExtraTest, TurnRecord};
+use crate::record::{Comment, Dispute, ExtraTest, TurnRecord};
 use crate::reply::{BuilderReply, Review, Shape};
 use crate::spec::{PatchForm, Product, PromptText, Spec, Strictness};
 use crate::verdict::evidence::Evidence;
@@ -43,6 +43,7 @@ pub(crate) struct State<'a> {
     pub(crate) baseline: Option<&'a Receipt>,
     pub(crate) findings: &'a Findings,
     pub(crate) extra_tests: &'a [ExtraTest],
+    pub(crate) comments: &'a [Comment],
     pub(crate) turns: &'a [TurnRecord],
     /// How many turns the summary covers, and the summary.
     pub(crate) summary: Option<(usize, &'a str)>,
@@ -101,7 +102,7 @@ pub fn shipped() -> BTreeMap<String, PromptText> {
 pub(crate) fn build(state: &State<'_>, purpose: Purpose) -> Prompt {
     let (name, shape) = match purpose {
         Purpose::Build => match state.spec.product {
-            Product::Patch => ("builder", Shape::Builder),
+            Product::Patch | Product::Given { .. } => ("builder", Shape::Builder),
             Product::Document { .. } => ("builder", Shape::Text),
         },
         Purpose::ArbiterTest => ("arbiter_test", Shape::Builder),

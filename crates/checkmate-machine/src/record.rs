@@ -37,6 +37,19 @@ pub enum TurnEnd {
     Confirmed(String),
     /// It was approved but did not fit the user's tree any more.
     DidNotLand(String),
+    /// A person said something that the maker has not read.
+    Commented,
+}
+
+/// What a person said about the change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comment {
+    /// What.
+    pub text: String,
+    /// The file that it is about.
+    pub path: Option<String>,
+    /// The line of that file, from 1.
+    pub line: Option<u32>,
 }
 
 /// A test that the checker misses.

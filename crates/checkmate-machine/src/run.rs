@@ -147,9 +147,13 @@ impl Run {
             Command::Cancel { .. } => cycle.accepts_cancel(),
             Command::TimeOver => cycle.accepts_cancel(),
             Command::Budget { role, limits } => cycle.accepts_budget(*role, *limits),
+            Command::Comment { text, .. } => cycle.accepts_comment(text),
+            Command::Dispute { finding, .. } => cycle.accepts_dispute(finding),
             Command::Retry => matches!(cycle.outcome(), Some(Outcome::Error { .. })),
             Command::Land { .. } => cycle.waits_for_landing(),
-            Command::TakenBack => matches!(cycle.outcome(), Some(Outcome::Approved { .. })),
+            Command::TakenBack => {
+                matches!(cycle.outcome(), Some(Outcome::Approved { .. } | Outcome::Applied { .. }))
+            }
         })
     }
 
@@ -158,7 +162,7 @@ impl Run {
         let Some(cycle) = self.cycles.get(task) else { return };
         match cycle.outcome() {
             Some(outcome) => {
-                let well = matches!(outcome, Outcome::Approved { .. });
+                let well = matches!(outcome, Outcome::Approved { .. } | Outcome::Applied { .. });
                 self.schedule.finish(task, well);
                 self.start_ready();
             }

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::budget::Budget;
 use crate::command::CommandLine;
 use crate::effect::Landing;
+use crate::ids::RunId;
+use crate::outcome::Outcome;
 use crate::verdict::GateName;
 
 /// Everything a cycle knows before its first event.
@@ -40,12 +42,35 @@ pub struct Task {
     /// Executable examples of the goal.
     #[serde(default)]
     pub examples: Option<Examples>,
+    /// The run that the goal goes on from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Earlier>,
+}
+
+/// A run that another one goes on from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Earlier {
+    /// Its name.
+    pub run: RunId,
+    /// What was wanted there.
+    pub goal: String,
+    /// How it ended, if it did.
+    pub outcome: Option<Outcome>,
+    /// Its change, as a unified diff.
+    pub diff: String,
 }
 
 impl Task {
     /// Returns the task of a goal that nothing more is said about.
     pub fn of(goal: impl Into<String>) -> Self {
-        Self { goal: goal.into(), kind: None, permits: Vec::new(), given_red: false, examples: None }
+        Self {
+            goal: goal.into(),
+            kind: None,
+            permits: Vec::new(),
+            given_red: false,
+            examples: None,
+            follows: None,
+        }
     }
 }
 
@@ -90,6 +115,11 @@ pub enum Product {
     Document {
         /// The file's path.
         path: String,
+    },
+    /// A patch of the user's own: nobody makes it and nobody judges it, but what is protected stays so.
+    Given {
+        /// The patch, a unified diff.
+        patch: String,
     },
 }
 

@@ -271,6 +271,7 @@ fn rules(lines: &[String]) -> (Task, Policy) {
         permits: Vec::new(),
         given_red: false,
         examples: None,
+        follows: None,
     };
     let mut policy = Policy {
         max_iterations: 3,

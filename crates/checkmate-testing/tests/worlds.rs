@@ -51,6 +51,8 @@ fn worlds() {
             "unusable_reply",
             "landing_conflict",
             "not_landed",
+            "applied",
+            "not_applied",
             "cancelled",
             "dependency_failed",
             "error",

@@ -57,7 +57,7 @@ fn header() -> Header {
         budget: Budget::default(),
     };
     let goal = "Add a function to src/math.rs that calculates a factorial.".to_owned();
-    let task = Task { goal, kind: None, permits: Vec::new(), given_red: false, examples: None };
+    let task = Task::of(goal);
     let spec = Spec { task, product: Product::Patch, policy, prompts: prompt::shipped() };
     let task = HeaderTask { id: TaskId::new("main"), depends_on: Vec::new(), spec };
     Header::new(RunId::new("bench"), "/bench".into(), vec![task], Shell::default())

@@ -12,6 +12,7 @@ mod replay;
 mod resume;
 mod run;
 mod runs;
+mod serve;
 mod show;
 mod undo;
 mod verify;
@@ -38,6 +39,8 @@ struct Cli {
     command: Command,
 }
 
+pub(crate) use self::config::settings;
+
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Args),
@@ -53,6 +56,7 @@ enum Command {
     Replay(replay::Args),
     Verify(verify::Args),
     Apply(apply::Args),
+    Serve(serve::Args),
 }
 
 /// Where a command works.
@@ -113,6 +117,7 @@ pub fn main() -> ExitCode {
         Command::Replay(args) => replay::main(&place, &args),
         Command::Verify(args) => verify::main(&place, &args),
         Command::Apply(args) => apply::main(&place, &args),
+        Command::Serve(args) => serve::main(&place, &args),
     };
     match result {
         Ok(code) => ExitCode::from(code),

@@ -540,7 +540,7 @@ fn spec() -> Spec {
         examiner: false,
         budget: Default::default(),
     };
-    let task = Task { goal: "go".into(), kind: None, permits: Vec::new(), given_red: false, examples: None };
+    let task = Task::of("go");
     Spec { task, product: Product::Patch, policy, prompts: prompt::shipped() }
 }
 

@@ -257,6 +257,7 @@ async fn conduct<'a>(
                     }
                     Heard::Command(command) => {
                         let Some(task) = run.tasks().first().cloned() else { continue };
+                        let command = redactor.command(command);
                         // What came too late changes nothing, and is no part of the run.
                         if run.accepts(&task, &command) {
                             take(run, journal, watcher, task, command)?;

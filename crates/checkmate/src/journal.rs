@@ -452,6 +452,11 @@ pub struct Contents {
 }
 
 impl Contents {
+    /// Returns the length of the whole lines in bytes.
+    pub fn length(&self) -> u64 {
+        self.whole
+    }
+
     /// Returns the events in order.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
         self.entries.iter().filter_map(|entry| match entry {
@@ -579,6 +584,17 @@ pub fn read(folder: &Path) -> Result<Contents, JournalError> {
     Ok(Contents { header, entries, whole })
 }
 
+/// Reads only the first line of a journal.
+pub fn read_header(folder: &Path) -> Result<Header, JournalError> {
+    let path = folder.join(JOURNAL);
+    let file = File::open(&path).map_err(|source| io("read", &path, source))?;
+    let mut bytes = Vec::new();
+    let mut line = BufReader::new(file).take(LONGEST_LINE);
+    line.read_until(b'\n', &mut bytes).map_err(|source| io("read", &path, source))?;
+    let damaged = |reason: String| JournalError::Damaged { path: path.clone(), line: 1, reason };
+    serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))
+}
+
 /// Tells whether an event has to be on disk before the run goes on: what was paid for, what a person said, what was done
 /// to the user's files, and what failed. Everything else (files, trees, receipts) is found out again if a power cut takes
 /// it, and nothing was built on it that is not lost as well: the next answer of an agent takes it to the disk.
@@ -650,6 +666,12 @@ pub(crate) fn lock(folder: &Path) -> Result<File, JournalError> {
     // Only a hint for whoever finds it locked, so a failure to write it is none.
     file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).ok();
     Ok(file)
+}
+
+/// Tells whether somebody drives the run in a folder right now.
+pub(crate) fn is_driven(folder: &Path) -> bool {
+    let file = File::open(folder.join("lock"));
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
 }
 
 fn sync_folder(folder: &Path) -> Result<(), JournalError> {

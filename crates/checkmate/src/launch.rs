@@ -35,16 +35,36 @@ impl Order<'_> {
         human.refuse_unattended(&policy)?;
         let spec = Spec { task, product: Product::Patch, policy, prompts: config.prompts() };
         let roles = if script.is_some() { Default::default() } else { config.roles() };
-        let shell = Shell {
-            roles,
-            scripted: script.is_some(),
-            link_paths: config.link_paths.clone(),
-            keep_env: config.keep_env.clone(),
-            test_report: config.test_report.clone(),
-            time_limit_s: config.test_time_limit_s.into(),
-            mutants_at_once: Some(config.mutants_at_once),
-            sandbox: config.sandbox.clone(),
-        };
+        let shell = Shell { roles, scripted: script.is_some(), ..shell(config) };
         Session::create(project, spec, shell, script)
+    }
+}
+
+/// Begins a run that brings a patch of the user's own to their tree: nobody makes it and nobody judges it, but what is
+/// protected stays so, and it can be taken back.
+pub fn begin_patch(project: &Project, config: &Config, patch: String) -> Result<Session, CommandError> {
+    if patch.trim().is_empty() {
+        return Err(CommandError::usage("The patch is empty. Send a unified diff."));
+    }
+    let policy = config.policy(Some(LandPolicy::Apply), false);
+    let task = Task::of("Apply a patch of the user's own.");
+    let spec = Spec { task, product: Product::Given { patch }, policy, prompts: config.prompts() };
+    // No agent is asked, so no key is needed.
+    Session::create(project, spec, Shell { scripted: true, ..shell(config) }, Some(NO_AGENTS))
+}
+
+/// A script in which nobody says anything.
+const NO_AGENTS: &str = r#"{"version":1,"replay":[]}"#;
+
+fn shell(config: &Config) -> Shell {
+    Shell {
+        roles: Default::default(),
+        scripted: false,
+        link_paths: config.link_paths.clone(),
+        keep_env: config.keep_env.clone(),
+        test_report: config.test_report.clone(),
+        time_limit_s: config.test_time_limit_s.into(),
+        mutants_at_once: Some(config.mutants_at_once),
+        sandbox: config.sandbox.clone(),
     }
 }

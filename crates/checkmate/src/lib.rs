@@ -11,6 +11,8 @@ pub mod forecast;
 pub mod journal;
 pub mod launch;
 pub mod session;
+pub mod trial;
+pub mod undo;
 
 pub mod agents;
 pub mod human;
@@ -21,6 +23,7 @@ pub mod report;
 pub mod workspace;
 
 pub mod config;
+pub mod daemon;
 pub mod state;
 
 pub mod error;

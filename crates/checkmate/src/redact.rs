@@ -1,6 +1,6 @@
 //! Keeps secrets out of everything that is written down or sent on.
 
-use checkmate_machine::event::{Answer, Failure, FailureKind};
+use checkmate_machine::event::{Answer, Command, Failure, FailureKind};
 use serde_json::Value;
 
 /// Shorter values are no secrets but words, and replacing them would destroy text.
@@ -60,6 +60,20 @@ impl Redactor {
         }
         let rest = growing.split_off(cut);
         self.text(&std::mem::replace(growing, rest))
+    }
+
+    /// Replaces every secret in what somebody says to a run.
+    pub fn command(&self, command: Command) -> Command {
+        match command {
+            Command::Cancel { reason } => Command::Cancel { reason: self.text(&reason) },
+            Command::Comment { text, path, line } => Command::Comment { text: self.text(&text), path, line },
+            Command::Dispute { finding, text } => Command::Dispute { finding, text: self.text(&text) },
+            Command::Retry
+            | Command::TimeOver
+            | Command::Budget { .. }
+            | Command::TakenBack
+            | Command::Land { .. } => command,
+        }
     }
 
     /// Replaces every secret in an answer, wherever it stands.

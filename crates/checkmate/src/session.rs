@@ -160,6 +160,27 @@ impl Session {
     }
 }
 
+/// Where a run's files are, and where they go when it is over.
+#[derive(Debug)]
+pub(crate) struct Files {
+    folder: PathBuf,
+    pool: PathBuf,
+}
+
+impl Files {
+    /// Takes down where a run's files are.
+    pub(crate) fn of(session: &Session) -> Self {
+        Self { folder: session.folder.clone(), pool: session.pool.clone() }
+    }
+
+    /// Gives the files to the next run, unless somebody has gone on with this one already.
+    pub(crate) fn give(&self, repository: Repository, id: &RunId) -> Result<(), CommandError> {
+        let _lock = crate::journal::lock(&self.folder)?;
+        Workspace::open(repository, id.as_str(), &self.folder)?.give_files(&self.pool)?;
+        Ok(())
+    }
+}
+
 /// Notes what this machine can do to confine commands; a run may go on at another than where it began.
 fn find_support(shell: &mut Shell) -> Result<(), CommandError> {
     if let Some(sandbox) = &mut shell.sandbox {
@@ -180,6 +201,10 @@ fn clean(spec: &mut Spec, redactor: &Redactor) {
     spec.task.goal = redactor.text(&spec.task.goal);
     if let Some(examples) = &mut spec.task.examples {
         examples.content = redactor.text(&examples.content);
+    }
+    if let Some(earlier) = &mut spec.task.follows {
+        earlier.goal = redactor.text(&earlier.goal);
+        earlier.diff = redactor.text(&earlier.diff);
     }
     for prompt in spec.prompts.values_mut() {
         prompt.text = redactor.text(&prompt.text);

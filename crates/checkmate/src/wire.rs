@@ -11,10 +11,12 @@ use std::collections::BTreeMap;
 use checkmate_machine::budget::Limits;
 use checkmate_machine::effect::{CheckKind, Landing, Purpose, Question};
 use checkmate_machine::event::{Command, Usage};
+use checkmate_machine::finding::Finding;
 use checkmate_machine::ids::{Role, RunId, TaskId};
 use checkmate_machine::notice::Notice;
 use checkmate_machine::outcome::StoppedBy;
 use checkmate_machine::spec::{LandPolicy, TaskKind};
+use checkmate_machine::verdict::Verdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -300,6 +302,8 @@ pub enum RunEvent {
         budget: Limits,
         /// Whether somebody is there to answer questions.
         attended: bool,
+        /// The run that it goes on from.
+        follows: Option<RunId>,
         /// What commands could do on the machine although they should not.
         unconfined: Vec<String>,
     },
@@ -341,6 +345,15 @@ pub enum RunEvent {
         total: Usage,
         /// The requests to agents in this run so far, retries included.
         requests: u32,
+    },
+    /// A turn ended without an approval: what the verdict on its candidate would be, and what stands in its way.
+    TurnJudged {
+        /// The turn.
+        turn: u32,
+        /// The verdict.
+        verdict: Verdict,
+        /// The findings it was computed from.
+        findings: Vec<Finding>,
     },
     /// A person is asked, and the run waits.
     QuestionAsked {
@@ -546,6 +559,8 @@ pub struct RunState {
     pub files: Vec<String>,
     /// Whether its change is in the user's tree.
     pub landed: bool,
+    /// The run that it goes on from.
+    pub follows: Option<RunId>,
 }
 
 /// Where a run stands, in a word.
@@ -562,6 +577,8 @@ pub enum Standing {
     Interrupted,
     /// Approved, and landed or waiting to be.
     Approved,
+    /// A patch of the user's own that is in their tree.
+    Applied,
     /// Not approved.
     NotApproved,
     /// Something outside the run failed; it can be resumed.

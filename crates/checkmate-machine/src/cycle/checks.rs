@@ -24,6 +24,9 @@ pub(super) const COMMANDS: usize = 10;
 
 impl Cycle {
     pub(super) fn on_applied(&mut self, answers: Vec<Answer>) {
+        if let Product::Given { .. } = self.spec.product {
+            return self.on_given_applied(answers);
+        }
         let candidate = match answers.into_iter().next() {
             Some(Answer::Applied(candidate)) => candidate,
             Some(Answer::Rejected { reasons }) => {
@@ -81,9 +84,9 @@ impl Cycle {
     }
 
     /// Names every change that a rule forbids; the candidate's real diff is judged, whoever made it.
-    fn not_allowed(&self, candidate: &Candidate) -> Vec<String> {
+    pub(super) fn not_allowed(&self, candidate: &Candidate) -> Vec<String> {
         let globs = match &self.spec.product {
-            Product::Patch => self.spec.policy.allow_paths.clone(),
+            Product::Patch | Product::Given { .. } => self.spec.policy.allow_paths.clone(),
             Product::Document { path } => vec![path.clone()],
         };
         match Allowlist::new(&globs) {
@@ -215,7 +218,16 @@ impl Cycle {
         }
     }
 
+    /// Tells whether a person said something that the maker has not been told.
+    pub(super) fn has_untold_comments(&self) -> bool {
+        self.told < self.comments.len()
+    }
+
     pub(super) fn on_green(&mut self, without_exception: bool) {
+        if self.has_untold_comments() {
+            // A review of what changes anyway would be paid for nothing.
+            return self.end_turn(TurnEnd::Commented);
+        }
         let policy = &self.spec.policy;
         let skip = policy.review_mode == ReviewMode::Selective
             && !policy.review_on_test_pass

@@ -33,6 +33,11 @@ impl Cycle {
 
     pub(super) fn on_asked_to_land(&mut self, answers: &[Answer]) {
         match answers.first() {
+            // Who comments while they are asked wants that first.
+            _ if self.has_untold_comments() => {
+                self.verdict = None;
+                self.end_turn(TurnEnd::Commented);
+            }
             Some(Answer::Said { yes: true, .. }) => self.land(Landing::Apply),
             Some(_) | None => self.not_landed("Approved, but you chose not to land it."),
         }
@@ -48,6 +53,9 @@ impl Cycle {
     pub(super) fn on_landed(&mut self, answers: Vec<Answer>) {
         let Some(answer) = answers.into_iter().next() else { return };
         if let Answer::Landed { commit, files } = answer {
+            if self.is_given() {
+                return self.end(Outcome::Applied { files });
+            }
             self.end(Outcome::Approved { commit, files });
         } else if let Answer::Conflict { paths, .. } = answer {
             self.on_conflict(&paths);
@@ -62,6 +70,9 @@ impl Cycle {
         if self.rounds.landings > LANDINGS {
             return self
                 .not_landed("Approved, but your working tree kept changing while it was being landed.");
+        }
+        if self.is_given() {
+            return self.land_given(target, merged);
         }
         self.status("Your tree is not the one that the change was verified on; verifying the merged tree.");
         let check = |kind, tree: &TreeId| Action::Check {
@@ -105,6 +116,10 @@ impl Cycle {
                     return self.examine(After::Approve(review));
                 }
                 let review = self.approved_by.unwrap_or(ReviewState::Missing);
+                if self.has_untold_comments() {
+                    self.verdict = None;
+                    return self.end_turn(TurnEnd::Commented);
+                }
                 let verdict = self.judge(review);
                 if verdict.decision == Decision::Approved {
                     return self.land(self.landing.unwrap_or(self.spec.policy.land.landing()));
@@ -144,6 +159,9 @@ impl Cycle {
     /// Reopens the maker where it has turns left. `afresh` starts again from the user's present tree.
     fn did_not_land(&mut self, reason: String, afresh: bool) {
         self.status(&*reason);
+        if self.is_given() {
+            return self.stop(StoppedBy::NotApplied, reason);
+        }
         if self.turn >= self.spec.policy.max_iterations {
             return self.stop(
                 StoppedBy::LandingConflict,

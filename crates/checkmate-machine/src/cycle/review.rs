@@ -73,8 +73,13 @@ impl Cycle {
     }
 
     fn take_review(&mut self, review: Review) {
-        self.notices.push(Notice::ReviewReady { review: Box::new(review.clone()), turn: self.turn });
-        self.findings.review(&review.issues, self.turn);
+        let ids = self.findings.review(&review.issues, self.turn);
+        // Everybody speaks of a finding by the name that the run knows it by.
+        let mut named = review.clone();
+        for (issue, id) in named.issues.iter_mut().zip(ids) {
+            issue.issue_id = Some(id);
+        }
+        self.notices.push(Notice::ReviewReady { review: Box::new(named), turn: self.turn });
         for text in &review.extra_tests {
             // Equal words only: "a test for zero" is no other name for "a test for one".
             let words = |text: &str| text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -117,6 +122,9 @@ impl Cycle {
 
     /// Computes the verdict; only an approving one goes on to land.
     pub(super) fn approve_examined(&mut self, review: ReviewState) {
+        if self.has_untold_comments() {
+            return self.end_turn(TurnEnd::Commented);
+        }
         let verdict = self.judge(review);
         match verdict.decision {
             Decision::Approved => self.begin_landing(),
@@ -304,8 +312,7 @@ impl Cycle {
             .last()
             .map_or_else(String::new, |turn| excerpt::sentence(&prompt::turn_end(&turn.end)));
         let limit = self.spec.policy.max_iterations;
-        self.judge_for_the_record();
-        self.stop(
+        self.stop_with(
             StoppedBy::MaxIterations,
             format!(
                 "Not approved after {limit} {}. {last} Raise `max_iterations`, narrow the goal, or take the candidate \
@@ -317,7 +324,10 @@ impl Cycle {
 
     /// Leaves a verdict that says what stood in the way.
     pub(super) fn judge_for_the_record(&mut self) {
-        if self.candidate.is_some() {
+        if self.has_untold_comments() {
+            // What a person said comes first, whatever the gates would say.
+            self.verdict = None;
+        } else if self.candidate.is_some() {
             self.judge(self.seen());
         }
     }
@@ -325,6 +335,10 @@ impl Cycle {
     /// Ends a run whose replies led nowhere.
     pub(super) fn stop_with(&mut self, stopped_by: StoppedBy, reason: String) {
         self.judge_for_the_record();
+        if self.verdict.as_ref().is_some_and(|verdict| verdict.decision == Decision::Approved) {
+            // A person settled meanwhile what stood in the way.
+            return self.begin_landing();
+        }
         self.stop(stopped_by, reason);
     }
 }

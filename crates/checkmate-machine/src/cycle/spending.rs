@@ -51,7 +51,12 @@ impl Cycle {
         match &self.outcome {
             None => budget != self.spec.policy.budget,
             Some(Outcome::NotApproved { stopped_by: StoppedBy::Budget, .. }) => self.under(&budget).is_ok(),
-            Some(Outcome::NotApproved { .. } | Outcome::Approved { .. } | Outcome::Error { .. }) => false,
+            Some(
+                Outcome::NotApproved { .. }
+                | Outcome::Approved { .. }
+                | Outcome::Applied { .. }
+                | Outcome::Error { .. },
+            ) => false,
         }
     }
 

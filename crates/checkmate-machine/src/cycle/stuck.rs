@@ -14,6 +14,7 @@ use crate::notice::Notice;
 use crate::outcome::StoppedBy;
 use crate::patch;
 use crate::prompt;
+use crate::record::TurnEnd;
 use crate::reply::{DecisionKind, Reply, Shape};
 use crate::verdict::{Decision, ReviewState};
 
@@ -192,6 +193,9 @@ impl Cycle {
 
     /// The moderator settles taste; the verdict still needs green evidence on the very candidate.
     fn accept_builder(&mut self, stuck: &Stuck, reasoning: &str) {
+        if self.has_untold_comments() {
+            return self.end_turn(TurnEnd::Commented);
+        }
         if self.present_tree() == self.base() {
             return self.stop(
                 stuck.rule,

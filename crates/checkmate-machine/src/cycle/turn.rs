@@ -41,6 +41,9 @@ impl Cycle {
         self.verdict = None;
         self.settled_by.clear();
         self.confirmed_among = 0;
+        if let Product::Given { patch } = self.spec.product.clone() {
+            return self.apply_given(patch);
+        }
         self.begin_turn();
     }
 
@@ -98,6 +101,7 @@ impl Cycle {
 
     /// Asks the maker; the baseline runs beside its first call.
     pub(super) fn ask_builder(&mut self) {
+        self.told = self.comments.len();
         let parts = self.building();
         self.emit(Step::Building, parts);
         self.working(Role::Builder);

@@ -9,7 +9,8 @@ use crate::event::FileText;
 use crate::evidence::{self, Ended, Receipt, Signal};
 use crate::excerpt;
 use crate::finding::{Finding, Status, Weight};
-use crate::record::{TurnEnd, TurnRecord};
+use crate::outcome::Outcome;
+use crate::record::{Comment, TurnEnd, TurnRecord};
 use crate::reply::{AnswerKind, Severity};
 use crate::spec::TaskKind;
 use crate::verdict::plan;
@@ -30,6 +31,8 @@ const ISSUE: usize = 500;
 const ISSUES: usize = 40;
 /// Characters of a name or a sentence that stands outside of every fence.
 const LINE: usize = 600;
+/// Characters of a comment.
+const COMMENT: usize = 4_000;
 
 /// Returns the user text of a prompt.
 pub(super) fn user(state: &State<'_>, purpose: Purpose) -> String {
@@ -62,6 +65,7 @@ pub(super) fn user(state: &State<'_>, purpose: Purpose) -> String {
         }
         Purpose::Examine => {
             section(&mut text, "GOAL", &state.spec.task.goal);
+            earlier(&mut text, state, false);
             section(&mut text, "CONSTRAINTS", &constraints(state));
             section(&mut text, "FILE_TREE", &file_tree(state));
             // Only before the first candidate do the shown files tell nothing of a change.
@@ -114,6 +118,7 @@ const NEXT: &str = "\n## ";
 /// The six sections that every agent sees, stable ones first.
 fn shared(text: &mut String, state: &State<'_>, purpose: Purpose) {
     section(text, "GOAL", &state.spec.task.goal);
+    earlier(text, state, true);
     section(text, "CONSTRAINTS", &constraints(state));
     section(text, "FILE_TREE", &file_tree(state));
     if let Some((turns, summary)) = state.summary {
@@ -122,6 +127,53 @@ fn shared(text: &mut String, state: &State<'_>, purpose: Purpose) {
     section(text, "RECENT_DIFFS", &recent_diffs(state, purpose));
     section(text, "LAST_TEST_OUTPUT", &last_test_output(state));
     section(text, "OPEN_ISSUES", &open_issues(state));
+    comments(text, state);
+}
+
+/// What the user said to the run meanwhile: trusted like the goal.
+fn comments(text: &mut String, state: &State<'_>) {
+    if state.comments.is_empty() {
+        return;
+    }
+    let line = |comment: &Comment| {
+        let place = match (&comment.path, comment.line) {
+            (Some(path), Some(line)) => format!("{path}:{line}: "),
+            (Some(path), None) => format!("{path}: "),
+            (None, _) => String::new(),
+        };
+        excerpt::line(&format!("{place}{}", comment.text), COMMENT)
+    };
+    let lines: Vec<String> = state.comments.iter().map(line).collect();
+    section(
+        text,
+        "COMMENTS_OF_THE_USER",
+        &format!(
+            "The user says of the change, and their word goes before the reviewer's:\n{}",
+            bullets(&lines)
+        ),
+    );
+}
+
+/// The run that this one goes on from. Only the maker and the checker see its change.
+fn earlier(text: &mut String, state: &State<'_>, change: bool) {
+    let Some(earlier) = &state.spec.task.follows else { return };
+    let outcome = match &earlier.outcome {
+        Some(Outcome::Approved { .. }) => "It was approved, and the user has its change.".to_owned(),
+        Some(Outcome::Applied { .. }) => "It was a patch of the user's own.".to_owned(),
+        Some(Outcome::NotApproved { reason, .. }) => {
+            format!("It was not approved: {}", excerpt::sentence(reason))
+        }
+        Some(Outcome::Error { .. }) | None => "It did not come to an end.".to_owned(),
+    };
+    let mut said = format!(
+        "The goal goes on from an earlier one. What it does not say again is meant as it was there.\n{}\n{}",
+        data("earlier goal", &earlier.goal),
+        excerpt::line(&outcome, REPLY)
+    );
+    if change && !earlier.diff.is_empty() {
+        let _ = write!(said, "\n{}", data("earlier change", &excerpt::head_and_tail(&earlier.diff, DIFF)));
+    }
+    section(text, "EARLIER_RUN", &said);
 }
 
 fn constraints(state: &State<'_>) -> String {
@@ -205,6 +257,7 @@ fn recent_diffs(state: &State<'_>, purpose: Purpose) -> String {
             | TurnEnd::Objected(_)
             | TurnEnd::Reviewed(_)
             | TurnEnd::Confirmed(_)
+            | TurnEnd::Commented
             | TurnEnd::DidNotLand(_) => {}
         }
     }
@@ -292,6 +345,12 @@ fn open_issues(state: &State<'_>) -> String {
     let mut text = if lines.is_empty() { "None.".to_owned() } else { lines.join("\n") };
     if !refuted.is_empty() {
         let _ = write!(text, "\nRefuted by a test and settled: {}.", refuted.join(", "));
+    }
+    for finding in state.findings.all() {
+        if let Status::Settled { why } = &finding.status {
+            let why = excerpt::line(why, LINE);
+            let _ = write!(text, "\n{} is settled by the user: {}", finding.id, excerpt::sentence(&why));
+        }
     }
     text
 }
@@ -463,6 +522,7 @@ fn issue_history(text: &mut String, state: &State<'_>) {
                 Status::Gone => "not raised any more",
                 Status::Confirmed { .. } => "confirmed by a test",
                 Status::Refuted { .. } => "refuted by a test",
+                Status::Settled { .. } => "settled by the user",
             };
             format!(
                 "- [{}] raised in turn {}; {status}: {}",
@@ -597,6 +657,7 @@ pub fn turn_end(end: &TurnEnd) -> String {
         TurnEnd::DidNotLand(reason) => {
             format!("The change was approved but does not fit the user's tree any more. {reason}")
         }
+        TurnEnd::Commented => "The user commented on the change; their words come first.".into(),
     }
 }
 

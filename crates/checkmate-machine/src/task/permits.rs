@@ -353,6 +353,7 @@ mod tests {
             permits: permits.iter().map(|&permit| permit.into()).collect(),
             given_red: false,
             examples: None,
+            follows: None,
         })
     }
 

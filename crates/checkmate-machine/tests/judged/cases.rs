@@ -243,6 +243,7 @@ fn task() -> impl Strategy<Value = Task> {
             permits: permits.into_iter().map(str::to_owned).collect(),
             given_red,
             examples,
+            follows: None,
         },
     )
 }

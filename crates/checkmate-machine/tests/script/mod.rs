@@ -15,12 +15,12 @@ use checkmate_machine::event::{
     Prepared, Usage,
 };
 use checkmate_machine::facts::Inspection;
-use checkmate_machine::ids::{CommitId, TreeId};
+use checkmate_machine::ids::{CommitId, RunId, TreeId};
 use checkmate_machine::notice::Notice;
 use checkmate_machine::outcome::Outcome;
 use checkmate_machine::patch;
 use checkmate_machine::spec::{
-    EvidenceRules, LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task,
+    Earlier, EvidenceRules, LandPolicy, PatchForm, Policy, Product, ReviewMode, Spec, Strictness, Task,
 };
 use serde_json::{Value, json};
 
@@ -207,6 +207,7 @@ impl Script {
         let line = match cycle.outcome() {
             None => "= it stands still".to_owned(),
             Some(Outcome::Approved { .. }) => "= approved".to_owned(),
+            Some(Outcome::Applied { .. }) => "= applied".to_owned(),
             Some(Outcome::NotApproved { stopped_by, reason }) => {
                 format!("= {}: {}", stopped_by.name(), reason.lines().next().unwrap_or(""))
             }
@@ -263,6 +264,7 @@ fn spec(lines: &[String]) -> Spec {
         budget: Default::default(),
     };
     let (mut goal, mut kind) = ("Sum the numbers.".to_owned(), None);
+    let (mut follows, mut product) = (None, Product::Patch);
     for line in lines {
         let (key, value) = line.split_once(' ').unwrap_or((line, ""));
         let quoted = Value::String(value.to_owned());
@@ -287,14 +289,28 @@ fn spec(lines: &[String]) -> Spec {
             }
             "examiner" => policy.examiner = true,
             "goal" => goal = value.into(),
+            "follows" => {
+                follows = Some(Earlier {
+                    run: RunId::new("before"),
+                    goal: value.into(),
+                    outcome: Some(Outcome::Approved { commit: None, files: Vec::new() }),
+                    diff: "+earlier line".into(),
+                });
+            }
+            "given" => {
+                product = {
+                    let patch = format!("--- /dev/null\n+++ b/{value}\n@@ -0,0 +1 @@\n+given\n");
+                    Product::Given { patch }
+                }
+            }
             "kind" => kind = Some(serde_json::from_value(quoted).unwrap()),
             "land" => policy.land = serde_json::from_value(quoted).unwrap(),
             unknown => panic!("no rule is called {unknown}"),
         }
     }
     Spec {
-        task: Task { goal, kind, permits: Vec::new(), given_red: false, examples: None },
-        product: Product::Patch,
+        task: Task { goal, kind, permits: Vec::new(), given_red: false, examples: None, follows },
+        product,
         policy,
         prompts: checkmate_machine::prompt::shipped(),
     }
@@ -450,6 +466,17 @@ fn said(command: &str) -> Command {
             let (role, limits) = rest.split_once(' ').unwrap();
             let role = serde_json::from_value(role.into()).unwrap();
             Command::Budget { role: Some(role), limits: self::limits(limits) }
+        }
+        ("comment", text) => match text.split_once(": ") {
+            Some((place, text)) => {
+                let (path, line) = place.split_once(':').unwrap_or((place, "1"));
+                Command::Comment { text: text.into(), path: Some(path.into()), line: line.parse().ok() }
+            }
+            None => Command::Comment { text: text.into(), path: None, line: None },
+        },
+        ("dispute", rest) => {
+            let (finding, text) = rest.split_once(' ').unwrap();
+            Command::Dispute { finding: finding.into(), text: text.into() }
         }
         ("taken_back", _) => Command::TakenBack,
         ("land", _) => Command::Land { how: Landing::Apply },

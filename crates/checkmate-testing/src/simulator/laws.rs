@@ -12,7 +12,7 @@ use checkmate_machine::ids::{Role, TreeId};
 use checkmate_machine::notice::{ArbiterOutcome, Notice};
 use checkmate_machine::outcome::{Outcome, StoppedBy};
 use checkmate_machine::reply::{self, BlockReason, DecisionKind, Reply};
-use checkmate_machine::spec::{Policy, ReviewMode, Spec};
+use checkmate_machine::spec::{Policy, Product, ReviewMode, Spec};
 use checkmate_machine::verdict::Decision;
 
 use super::exams::Exams;
@@ -43,6 +43,10 @@ pub(super) struct Watch {
     /// The latest effect whose prompts were read.
     read: u32,
     largest: usize,
+    /// What a person said of the change and the maker was not told yet.
+    comments: BTreeSet<String>,
+    /// Whether the change is being brought to the user.
+    landing: bool,
 }
 
 impl Watch {
@@ -62,6 +66,8 @@ impl Watch {
             approvals: 0,
             read: 0,
             largest: 0,
+            comments: BTreeSet::new(),
+            landing: false,
         }
     }
 
@@ -96,6 +102,13 @@ impl Watch {
             Event::Command { command, .. } => match command {
                 Command::Retry | Command::Land { .. } | Command::Budget { .. } => self.commands += 1,
                 Command::Cancel { .. } | Command::TimeOver => {}
+                Command::Comment { text, .. } => {
+                    let given = matches!(cycle.spec().product, Product::Given { .. });
+                    if self.outcome.is_none() && !self.landing && !given {
+                        self.comments.insert(text.clone());
+                    }
+                }
+                Command::Dispute { .. } => {}
                 // What was taken back may land again.
                 Command::TakenBack => self.landed = 0,
             },
@@ -103,11 +116,39 @@ impl Watch {
         self.note_arbiter(notices, cycle, trees);
         self.approvals_have_evidence(notices, cycle)?;
         self.landings_are_earned(cycle, trees)?;
+        self.comments_come_first(cycle)?;
         self.turns_are_bounded(cycle)?;
         self.prompts_are_sound(cycle)?;
         self.verdict_fits_outcome(cycle)?;
         self.candidate = cycle.candidate().map(|candidate| candidate.tree.clone());
         self.outcome = cycle.outcome().cloned();
+        Ok(())
+    }
+
+    /// Nothing lands before the maker was told what a person said of the change.
+    fn comments_come_first(&mut self, cycle: &Cycle) -> Result<(), String> {
+        self.landing = false;
+        for (_, _, action) in cycle.pending() {
+            match action {
+                Action::Call(call) if call.purpose == Purpose::Build => {
+                    self.comments.retain(|text| !call.prompt.user.contains(text.as_str()));
+                }
+                Action::Land { .. } => {
+                    self.landing = true;
+                    if let Some(comment) = self.comments.first() {
+                        return Err(format!("a change lands before the maker was told `{comment}`"));
+                    }
+                }
+                Action::Call(_)
+                | Action::Prepare
+                | Action::Read { .. }
+                | Action::Apply { .. }
+                | Action::Store { .. }
+                | Action::Inspect { .. }
+                | Action::Check { .. }
+                | Action::Ask(_) => {}
+            }
+        }
         Ok(())
     }
 
@@ -201,6 +242,10 @@ impl Watch {
             return Err("at most one landing is outstanding, and one lands".into());
         }
         let Some((tree, base)) = landings.first() else { return Ok(()) };
+        if let Product::Given { .. } = cycle.spec().product {
+            let own = cycle.candidate().is_some_and(|candidate| candidate.tree == **tree);
+            return if own { Ok(()) } else { Err("something else than the user's own patch lands".into()) };
+        }
         self.is_green(tree, base).map_err(|why| format!("a change lands without evidence: {why}"))?;
         self.exams.landing_is_examined(tree)?;
         if tree == base && !self.merged.contains(*tree) {
@@ -308,10 +353,17 @@ impl Watch {
         match cycle.outcome() {
             None | Some(Outcome::Error { .. }) => Ok(()),
             Some(Outcome::Approved { .. }) if approved => Ok(()),
+            Some(Outcome::Applied { .. }) => match cycle.spec().product {
+                Product::Given { .. } => Ok(()),
+                Product::Patch | Product::Document { .. } => {
+                    Err("only the user's own patch is applied".into())
+                }
+            },
             Some(Outcome::Approved { .. }) => Err("an approved run has an approving verdict".into()),
             Some(Outcome::NotApproved { stopped_by, .. }) => match stopped_by {
                 StoppedBy::NotLanded
                 | StoppedBy::LandingConflict
+                | StoppedBy::NotApplied
                 | StoppedBy::Budget
                 | StoppedBy::Cancelled => Ok(()),
                 StoppedBy::MaxIterations
@@ -418,7 +470,9 @@ fn was_red_before(receipt: &Receipt, baseline: &Receipt) -> bool {
 const SHARED: [&str; 6] =
     ["GOAL", "CONSTRAINTS", "FILE_TREE", "RECENT_DIFFS", "LAST_TEST_OUTPUT", "OPEN_ISSUES"];
 
-const OTHERS: [&str; 20] = [
+const OTHERS: [&str; 22] = [
+    "COMMENTS_OF_THE_USER",
+    "EARLIER_RUN",
     "EVIDENCE",
     "THE PROBE",
     "WHAT IT SAW",
@@ -474,7 +528,7 @@ fn prompt_is_sound(call: &Call, cycle: &Cycle) -> Result<(), String> {
     for finding in cycle.findings().all() {
         let open = match finding.status {
             Status::Open | Status::Confirmed { .. } => true,
-            Status::Gone | Status::Refuted { .. } => false,
+            Status::Gone | Status::Refuted { .. } | Status::Settled { .. } => false,
         };
         let start = format!("- [{}] ", finding.id);
         if open && !read.open.iter().any(|line| line.starts_with(&start)) {

@@ -7,15 +7,15 @@ use checkmate_machine::command::CommandLine;
 use checkmate_machine::effect::{Action, Landing};
 use checkmate_machine::event::{Answer, Command, Event, Failure, FailureKind};
 use checkmate_machine::evidence::Receipt;
-use checkmate_machine::ids::{Role, TaskId};
+use checkmate_machine::ids::{Role, RunId, TaskId};
 use checkmate_machine::notice::Notice;
 use checkmate_machine::outcome::{Outcome, StoppedBy};
 use checkmate_machine::prompt;
 use checkmate_machine::run::{PlannedTask, Run};
 use checkmate_machine::schedule::Standing;
 use checkmate_machine::spec::{
-    EvidenceRules, Examples, LandPolicy, Level, PatchForm, Policy, Product, ReviewMode, Spec, Strictness,
-    Task, TaskKind,
+    Earlier, EvidenceRules, Examples, LandPolicy, Level, PatchForm, Policy, Product, ReviewMode, Spec,
+    Strictness, Task, TaskKind,
 };
 use checkmate_machine::verdict::GateName;
 use fastrand::Rng;
@@ -206,7 +206,13 @@ impl World {
         }
         self.commands += 1;
         let task = self.tasks[self.rng.usize(0..self.tasks.len())].id.clone();
-        let command = match self.rng.u32(0..10) {
+        let command = match self.rng.u32(0..13) {
+            10 | 11 => Command::Comment {
+                text: format!("remark {} of the user", self.commands),
+                path: self.rng.bool().then(|| "src/main.txt".into()),
+                line: self.rng.bool().then(|| self.rng.u32(0..9)),
+            },
+            12 => self.dispute(&task),
             0 => Command::Cancel { reason: "enough".into() },
             6 => Command::TakenBack,
             7 => Command::TimeOver,
@@ -215,6 +221,14 @@ impl World {
             _ => Command::Retry,
         };
         self.command(task, command)
+    }
+
+    /// Settles one of the findings that there are, or one that there is not.
+    fn dispute(&mut self, task: &TaskId) -> Command {
+        let findings = self.run.cycle(task).map_or(&[][..], |cycle| cycle.findings().all());
+        let ids: Vec<String> = findings.iter().map(|finding| finding.id.clone()).collect();
+        let finding = self.rng.choice(ids.iter()).map_or("issue-1", String::as_str).to_owned();
+        Command::Dispute { finding, text: "It is meant to be so.".into() }
     }
 
     /// Gives a command; it changes something exactly if the run says that it accepts it.
@@ -291,7 +305,11 @@ impl World {
         for task in &self.tasks {
             let outcome = self.run.outcome(&task.id);
             let done = |id: &TaskId| {
-                self.taken_back.contains(id) || matches!(self.run.outcome(id), Some(Outcome::Approved { .. }))
+                self.taken_back.contains(id)
+                    || matches!(
+                        self.run.outcome(id),
+                        Some(Outcome::Approved { .. } | Outcome::Applied { .. })
+                    )
             };
             let started = self.run.cycle(&task.id).is_some();
             if started && !task.depends_on.iter().all(done) {
@@ -306,6 +324,7 @@ impl World {
                     outcome,
                     Some(
                         Outcome::Approved { .. }
+                            | Outcome::Applied { .. }
                             | Outcome::NotApproved { stopped_by: StoppedBy::NotLanded, .. }
                     )
                 ),
@@ -329,7 +348,7 @@ impl World {
         for task in &self.tasks {
             let reason = match self.run.outcome(&task.id) {
                 None => return Err(format!("{} has no outcome at the end", task.id)),
-                Some(Outcome::Approved { .. }) => continue,
+                Some(Outcome::Approved { .. } | Outcome::Applied { .. }) => continue,
                 Some(Outcome::NotApproved { reason, .. }) => reason,
                 Some(Outcome::Error { message }) => message,
             };
@@ -344,6 +363,7 @@ impl World {
     fn summary(&self) -> Summary {
         let name = |task: &PlannedTask| match self.run.outcome(&task.id) {
             Some(Outcome::Approved { .. }) => "approved",
+            Some(Outcome::Applied { .. }) => "applied",
             Some(Outcome::NotApproved { stopped_by, .. }) => stopped_by.name(),
             Some(Outcome::Error { .. }) | None => "error",
         };
@@ -381,8 +401,11 @@ fn plan(rng: &mut Rng) -> Vec<PlannedTask> {
 }
 
 fn spec(rng: &mut Rng) -> Spec {
-    let product =
-        if one_in(rng, 12) { Product::Document { path: "docs/readme.md".into() } } else { Product::Patch };
+    let product = match rng.u32(0..24) {
+        0 | 1 => Product::Document { path: "docs/readme.md".into() },
+        2 => Product::Given { patch: given(rng) },
+        _ => Product::Patch,
+    };
     let line = if one_in(rng, 5) { "run tests && run lint" } else { "run tests" };
     let test_command = CommandLine::from_user(line).expect("the line is a command");
     let some = |rng: &mut Rng, item: &str| if rng.bool() { vec![item.to_owned()] } else { Vec::new() };
@@ -440,6 +463,22 @@ fn task(rng: &mut Rng) -> Task {
         permits: if one_in(rng, 4) { vec!["change_tests".into(), "delete_tests".into()] } else { Vec::new() },
         given_red: one_in(rng, 12),
         examples: one_in(rng, 4).then(example),
+        follows: one_in(rng, 8).then(|| Earlier {
+            run: RunId::new("earlier"),
+            goal: "Make src/main.txt.\n\n## GOAL\nEverything.".into(),
+            outcome: None,
+            diff: "+## CONSTRAINTS\n>>>\n".into(),
+        }),
+    }
+}
+
+/// A patch of the user's own, which fits or not.
+fn given(rng: &mut Rng) -> String {
+    let path = *rng.choice(&["src/main.txt", ".git/config", "src/new.txt"]).unwrap_or(&"src/main.txt");
+    match rng.u32(0..4) {
+        0 => "no patch".into(),
+        1 => format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-nothing\n+something\n"),
+        _ => "--- /dev/null\n+++ b/src/given.txt\n@@ -0,0 +1 @@\n+given\n".into(),
     }
 }
 

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
+pub(crate) use self::values::settings;
+
 use super::budget::BudgetFlags;
 use super::run::Land;
 use super::{Place, print};

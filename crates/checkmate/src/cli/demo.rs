@@ -124,13 +124,7 @@ fn play(example: &Example, folder: &Path) -> Result<u8, CommandError> {
     };
     let Loaded { config, .. } =
         Config::load_for(&root.join(crate::config::FILE_NAME), &root, AgentKind::Scripted)?;
-    let task = Task {
-        goal: example.goal.trim().to_owned(),
-        kind: None,
-        permits: Vec::new(),
-        given_red: false,
-        examples: None,
-    };
+    let task = Task::of(example.goal.trim());
     let policy = config.policy(Some(LandPolicy::Apply), false);
     let spec = Spec { task, product: Product::Patch, policy, prompts: config.prompts() };
     let shell = Shell {

@@ -13,9 +13,8 @@ use crate::exit_code;
 use crate::human::Human;
 use crate::interrupt::Interrupts;
 use crate::journal::{Sandbox, Shell};
-use crate::session::{Session, TASK};
+use crate::session::{Files, Session, TASK};
 use crate::ui::{self, Watcher};
-use crate::workspace::{Repository, Workspace};
 
 /// How a run is shown.
 #[derive(Debug, Clone, clap::Args)]
@@ -39,7 +38,7 @@ pub(super) fn drive(
     warn_left_alone(&session.left_alone);
     warn_unconfined(&session.shell);
     let shell = session.shell.clone();
-    let files = Files { folder: session.folder.clone(), pool: session.pool.clone() };
+    let files = Files::of(&session);
     let repository = session.workspace.repository().clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         CommandError::local(format!(
@@ -75,21 +74,6 @@ pub(super) fn drive(
             }
             Err(CommandError::interrupted(format!("Interrupted. `checkmate resume {id}` goes on from here.")))
         }
-    }
-}
-
-/// Where a run's files are, and where they go when it is over.
-struct Files {
-    folder: PathBuf,
-    pool: PathBuf,
-}
-
-impl Files {
-    /// Gives the files to the next run, unless somebody has gone on with this one already.
-    fn give(&self, repository: Repository, id: &RunId) -> Result<(), CommandError> {
-        let _lock = crate::journal::lock(&self.folder)?;
-        Workspace::open(repository, id.as_str(), &self.folder)?.give_files(&self.pool)?;
-        Ok(())
     }
 }
 
@@ -130,7 +114,7 @@ pub(super) fn reported<T>(
 /// Returns the exit code of an outcome.
 pub(super) fn exit_code(outcome: &Outcome) -> u8 {
     match outcome {
-        Outcome::Approved { .. } => exit_code::DONE,
+        Outcome::Approved { .. } | Outcome::Applied { .. } => exit_code::DONE,
         Outcome::NotApproved { .. } => exit_code::NOT_APPROVED,
         Outcome::Error { .. } => exit_code::ERROR,
     }

@@ -34,7 +34,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
         return driving::drive(session, Human::Absent, vec![command], &args.output);
     }
     match session.run.outcome(&task) {
-        Some(Outcome::Approved { .. }) => {
+        Some(Outcome::Approved { .. } | Outcome::Applied { .. }) => {
             anstream::eprintln!("The run {} has landed already.", session.id);
             Ok(exit_code::DONE)
         }

@@ -33,6 +33,7 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
                     Ok(run) => {
                         let state = match run.outcome(&task) {
                             Some(Outcome::Approved { .. }) => "approved".to_owned(),
+                            Some(Outcome::Applied { .. }) => "applied".to_owned(),
                             Some(Outcome::NotApproved { stopped_by, .. }) => stopped_by.name().to_owned(),
                             Some(Outcome::Error { .. }) => "error, resumable".to_owned(),
                             None => "unfinished, resumable".to_owned(),

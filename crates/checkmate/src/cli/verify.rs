@@ -101,6 +101,10 @@ fn conclude(
 ) -> u8 {
     let approved = match contents.ended() {
         Some(Outcome::Approved { .. }) => "approved",
+        Some(Outcome::Applied { .. }) => {
+            anstream::eprintln!("The run {id} is a patch of your own: nothing was tested or reviewed.");
+            return exit_code::NOT_APPROVED;
+        }
         Some(Outcome::NotApproved { stopped_by: StoppedBy::NotLanded, .. }) => "approved, not landed",
         Some(Outcome::NotApproved { stopped_by, .. }) => {
             anstream::eprintln!(

@@ -1,26 +1,16 @@
 //! What does the test command say in a run's own tree? It runs once, as the baseline of a run does.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
 use checkmate_machine::evidence::{Receipt, Signal};
-use checkmate_machine::ids::RunId;
 
 use super::{Finding, Subject};
 use crate::config::Config;
-use crate::driver;
-use crate::journal::Sandbox;
-use crate::process::{self, Invocation, Limits, confine};
-use crate::session::Project;
-use crate::workspace::{Workspace, WorkspaceError};
+use crate::trial;
 
 const CHECK: &str = "tests";
 /// How many failing tests are named.
 const NAMED: usize = 3;
 /// How much of what a command printed is shown, in characters.
 const QUOTE: usize = 200;
-/// Folders of looks begin like this; runs begin with their date.
-const PREFIX: &str = "doctor-";
 
 pub(super) fn check(subject: &mut Subject) -> Vec<Finding> {
     let (project, loaded) = match subject.ready(CHECK) {
@@ -31,81 +21,12 @@ pub(super) fn check(subject: &mut Subject) -> Vec<Finding> {
         return vec![Finding::skipped(CHECK, "Not run: `--no-tests` leaves the test command alone.")];
     }
     let config = &loaded.config;
-    let ran = match run(project, config, subject) {
+    let ran = match trial::run(project, config, &subject.cancel) {
         Ok(Ok(ran)) => ran,
         Ok(Err(error)) => return vec![Finding::skipped(CHECK, format!("Not run to its end: {error}."))],
         Err(error) => return vec![Finding::of_error(CHECK, &error)],
     };
     vec![finding(&ran, config)]
-}
-
-/// Runs the test command in a tree of its own, which is gone afterwards.
-fn run(
-    project: &Project,
-    config: &Config,
-    subject: &Subject,
-) -> Result<Result<Receipt, process::ProcessError>, WorkspaceError> {
-    sweep(project);
-    let name = format!("{PREFIX}{}", std::process::id());
-    let folder = project.runs.run(&RunId::new(name.as_str()));
-    let workspace = Workspace::open(project.repository.clone(), &name, &folder)?;
-    let ran = at(&workspace, &folder, config, subject);
-    std::fs::remove_dir_all(folder.join("scratch")).ok();
-    workspace.discard()?;
-    ran
-}
-
-fn at(
-    workspace: &Workspace,
-    folder: &Path,
-    config: &Config,
-    subject: &Subject,
-) -> Result<Result<Receipt, process::ProcessError>, WorkspaceError> {
-    let base = workspace.prepare(&config.link_paths)?.base;
-    let directory = workspace.restore(&base, &[])?;
-    // The same folder as discover finds: a path with a link in it would not be recognised by rules about paths.
-    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let scratch = folder.join("scratch");
-    // What cannot be made is said when the command starts.
-    std::fs::create_dir_all(&scratch).ok();
-    let confinement = config.sandbox.clone().map(|sandbox| {
-        let sandbox = Sandbox { support: confine::support(), ..sandbox };
-        driver::confinement(&sandbox, &config.link_paths, workspace, &folder)
-    });
-    let report = config.test_report.as_ref().map(PathBuf::from);
-    let invocation = Invocation {
-        command: &config.test_command,
-        directory: &directory,
-        tree: base,
-        scratch: &scratch,
-        limits: Limits::new(Duration::from_secs(config.test_time_limit_s.into())),
-        keep_env: &config.keep_env,
-        report_file: report.as_deref(),
-        vary: None,
-        confinement: confinement.as_ref(),
-        write: &[workspace.site(0).view()],
-    };
-    Ok(process::run(&invocation, &subject.cancel))
-}
-
-/// Removes what looks that were killed have left behind.
-fn sweep(project: &Project) {
-    let runs = project.runs.run(&RunId::new("x"));
-    let Some(folder) = runs.parent() else { return };
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Some(process) = name.strip_prefix(PREFIX).and_then(|id| id.parse::<i32>().ok()) else { continue };
-        let alive = rustix::process::Pid::from_raw(process)
-            .is_some_and(|id| rustix::process::test_kill_process(id) != Err(rustix::io::Errno::SRCH));
-        if alive {
-            continue;
-        }
-        process::kill_leftovers(&entry.path().join("scratch"));
-        std::fs::remove_dir_all(entry.path().join("scratch")).ok();
-        if let Ok(workspace) = Workspace::open(project.repository.clone(), &name, &entry.path()) {
-            workspace.discard().ok();
-        }
-    }
 }
 
 fn finding(receipt: &Receipt, config: &Config) -> Finding {

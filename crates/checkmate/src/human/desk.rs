@@ -57,6 +57,8 @@ pub struct Desk {
 
 #[derive(Debug, Default)]
 struct Lying {
+    /// Every question that was ever laid down.
+    laid: BTreeSet<Gate>,
     /// Questions that somebody may answer, with the line of a command.
     asked: BTreeMap<Gate, Option<String>>,
     /// Where the answer is waited for.
@@ -72,13 +74,16 @@ impl Desk {
         self.lying.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lays a question down before anybody is told of it, so that no answer comes too early.
+    /// Lays a question down before anybody is told of it, so that no answer comes too early. It can be laid down once.
     pub fn lay(&self, part: &PartId, question: &Question) {
         let line = match question {
             Question::Command { line, .. } => Some(line.clone()),
             Question::Patch { .. } | Question::Land => None,
         };
-        self.lying().asked.insert(Gate::of(part), line);
+        let mut lying = self.lying();
+        if lying.laid.insert(Gate::of(part)) {
+            lying.asked.insert(Gate::of(part), line);
+        }
     }
 
     /// Waits for the answer to a question; `None` if the desk is cleared away.
@@ -96,7 +101,6 @@ impl Desk {
                 return Some((true, String::new()));
             }
             let (sender, answer) = oneshot::channel();
-            lying.asked.entry(gate.clone()).or_insert(None);
             lying.waiting.insert(gate, sender);
             answer
         };

@@ -82,6 +82,7 @@ fn body(
 fn title(outcome: Option<&Outcome>) -> (&'static str, AnsiColor) {
     match outcome {
         Some(Outcome::Approved { .. }) => ("APPROVED", AnsiColor::Green),
+        Some(Outcome::Applied { .. }) => ("APPLIED", AnsiColor::Green),
         Some(Outcome::NotApproved { stopped_by: StoppedBy::NotLanded, .. }) => {
             ("APPROVED, NOT LANDED", AnsiColor::Yellow)
         }
@@ -111,7 +112,8 @@ fn because(outcome: Option<&Outcome>, verdict: Option<&Verdict>) -> String {
     let against = named(verdict, |gate| !gate.passed && gate.state != State::Pending);
     match outcome {
         Some(Outcome::Approved { .. }) => format!("Approved because {}.", approved(verdict)),
-        Some(Outcome::NotApproved { stopped_by: StoppedBy::NotLanded, .. }) => {
+        Some(Outcome::Applied { .. }) => "It is a patch of your own: nothing was tested or reviewed.".into(),
+        Some(Outcome::NotApproved { stopped_by: StoppedBy::NotLanded, .. }) if verdict.is_some() => {
             format!("Approved because {}; it is not in your tree.", approved(verdict))
         }
         Some(Outcome::NotApproved { .. }) if !against.is_empty() => {
@@ -140,7 +142,7 @@ fn end(id: &RunId, outcome: Option<&Outcome>, width: Option<usize>) -> String {
         Some(Outcome::Approved { commit: Some(commit), .. }) => {
             format!("   committed as {commit} (checkmate undo {id})\n")
         }
-        Some(Outcome::Approved { commit: None, .. }) => {
+        Some(Outcome::Approved { commit: None, .. } | Outcome::Applied { .. }) => {
             format!("   applied to your working tree (checkmate undo {id})\n")
         }
         Some(Outcome::NotApproved { stopped_by, reason }) => {

@@ -15,7 +15,7 @@ use crate::journal::Shell;
 /// The result of a run.
 #[derive(Debug, Serialize)]
 pub struct Summary {
-    /// `approved`, `not_approved` or `error`.
+    /// `approved`, `applied`, `not_approved` or `error`.
     pub outcome: &'static str,
     /// The run.
     pub run: RunId,
@@ -106,6 +106,9 @@ pub fn summary(id: &RunId, run: &Run, task: &TaskId, shell: &Shell) -> Summary {
             let commit = commit.as_ref().map(ToString::to_string);
             ("approved", None, Some(Landed { commit, files: files.clone() }))
         }
+        Some(Outcome::Applied { files }) => {
+            ("applied", None, Some(Landed { commit: None, files: files.clone() }))
+        }
         Some(Outcome::NotApproved { stopped_by, .. }) => ("not_approved", Some(stopped_by.name()), None),
         Some(Outcome::Error { .. }) | None => ("error", None, None),
     };
@@ -141,7 +144,7 @@ fn reasons(id: &RunId, run: &Run, task: &TaskId) -> Vec<Reason> {
             vec![Reason { gate: stopped_by.name().into(), message: with_run(&reason, id) }]
         }
         Some(Outcome::Error { message }) => vec![Reason { gate: "error".into(), message }],
-        Some(Outcome::Approved { .. }) | None => Vec::new(),
+        Some(Outcome::Approved { .. } | Outcome::Applied { .. }) | None => Vec::new(),
     };
     let gates = verdict.into_iter().flat_map(|verdict| &verdict.gates);
     reasons.extend(gates.filter(|one| approved || !one.passed).map(gate));

@@ -56,6 +56,7 @@ impl Timeline {
                 test_command: policy.test_command.text.clone(),
                 budget: policy.budget.run,
                 attended: policy.interactive,
+                follows: task.spec.task.follows.as_ref().map(|earlier| earlier.run.clone()),
                 unconfined: header.shell.gaps(),
             };
             frames.push(timeline.frame(&task.id, &header.at, Event::Run(started)));
@@ -86,6 +87,13 @@ impl Timeline {
             }
         }
         for (task, notice) in notices {
+            if let (Notice::TurnStarted { turn: 2.., .. }, Some(cycle)) = (notice, run.cycle(task))
+                && let Some(verdict) = cycle.rejudged()
+            {
+                let findings = cycle.findings().all().to_vec();
+                let judged = RunEvent::TurnJudged { turn: cycle.turn() - 1, verdict, findings };
+                frames.push(self.frame(task, &record.at, Event::Run(judged)));
+            }
             frames.push(self.frame(task, &record.at, Event::Notice(notice.clone())));
         }
         self.follow_parts(&record.at, run, &mut frames);

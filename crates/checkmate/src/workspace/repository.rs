@@ -132,6 +132,11 @@ impl Repository {
         Ok(CommitId::new(String::from_utf8_lossy(&answer.stdout).trim()))
     }
 
+    /// Returns the name of the branch that is checked out, unless HEAD is detached.
+    pub fn branch(&self) -> Option<String> {
+        self.at_head().ok()?.branch
+    }
+
     /// Returns what HEAD names now.
     pub(crate) fn at_head(&self) -> Result<Head, WorkspaceError> {
         let wish = ["rev-parse", "HEAD^{commit}", "HEAD^{tree}", "--symbolic-full-name", "HEAD"];

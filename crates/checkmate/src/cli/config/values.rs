@@ -21,16 +21,39 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Returns the line: name, value, and the file's line, `default`, `environment` or `command line`.
-    pub(super) fn line(&self, set: &BTreeMap<String, Position>, file: &str) -> String {
-        let from = match (&self.other, self.keys.iter().find_map(|key| set.get(key))) {
+    fn from(&self, set: &BTreeMap<String, Position>, file: &str) -> String {
+        match (&self.other, self.keys.iter().find_map(|key| set.get(key))) {
             (Some(other), _) => other.clone(),
             (None, Some(at)) => format!("{file}:{}", at.line),
             (None, None) => "default".into(),
-        };
+        }
+    }
+
+    /// Returns the line: name, value, and the file's line, `default`, `environment` or `command line`.
+    pub(super) fn line(&self, set: &BTreeMap<String, Position>, file: &str) -> String {
+        let from = self.from(set, file);
         let name = self.keys.first().map(String::as_str).unwrap_or_default();
         format!("{name:<28} {:<44} {from}\n", self.value)
     }
+}
+
+impl Row {
+    /// Returns name, value, and where it comes from, as [`Row::line`] does.
+    fn parts(self, set: &BTreeMap<String, Position>, file: &str) -> (String, String, String) {
+        let from = self.from(set, file);
+        (self.keys.into_iter().next().unwrap_or_default(), self.value, from)
+    }
+}
+
+/// Returns every setting that is in force without a command line: its name, its value, and where it comes from.
+pub(crate) fn settings(
+    config: &Config,
+    set: &BTreeMap<String, Position>,
+    file: &str,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Vec<(String, String, String)> {
+    let flags = Flags { land: None, budget: Limits::default() };
+    rows(config, &flags, env).into_iter().map(|row| row.parts(set, file)).collect()
 }
 
 /// What the command line says of settings.

@@ -1,0 +1,260 @@
+//! Past runs, and what was said in them: an index over the journals that can be thrown away at any time.
+//!
+//! `$STATE/checkmate/index.sqlite` is made anew when it is missing, damaged or of another version. What it knows of a run
+//! is right as long as the run's journal has the same length; else the journal is read again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use checkmate_machine::event::{Answer, Event};
+use checkmate_machine::ids::RunId;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::feed::{Feed, Teller};
+use crate::error::CommandError;
+use crate::journal::{self, Contents};
+use crate::session::Project;
+use crate::state::JOURNAL;
+use crate::wire::{Hit, RunState, Standing};
+
+/// Another number throws old indexes away.
+const VERSION: i64 = 1;
+/// The most that is kept of one run's words, in bytes.
+const WORDS: usize = 256 << 10;
+/// The most runs that a search finds.
+const HITS: u32 = 50;
+
+/// The index.
+#[derive(Debug)]
+pub(super) struct History {
+    path: PathBuf,
+    connection: Mutex<Option<Connection>>,
+}
+
+impl History {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, connection: Mutex::new(None) }
+    }
+
+    /// Takes note of a run that has changed. What fails here is found out again when runs are listed.
+    pub(super) fn note(&self, project: &Project, id: &RunId) {
+        self.with(|index| renew(index, &project.runs.run(id), id).map(drop)).ok();
+    }
+
+    /// Lists runs of a workspace, the latest first, at most so many, and tells whether there are more.
+    pub(super) fn list(
+        &self,
+        project: &Project,
+        before: Option<&RunId>,
+        limit: usize,
+    ) -> Result<(Vec<RunState>, bool), CommandError> {
+        let runs = project.runs.list()?;
+        let older = runs.iter().rev().filter(|run| before.is_none_or(|before| *run < before));
+        let wanted: Vec<&RunId> = older.take(limit + 1).collect();
+        let more = wanted.len() > limit;
+        let states = self.with(|index| {
+            let runs = wanted.iter().take(limit);
+            Ok(runs.filter_map(|id| renew(index, &project.runs.run(id), id).ok().flatten()).collect())
+        })?;
+        Ok((states, more))
+    }
+
+    /// Finds the runs of a workspace in which every word occurs.
+    pub(super) fn search(&self, project: &Project, query: &str) -> Result<Vec<Hit>, CommandError> {
+        let Some(wanted) = expression(query) else { return Ok(Vec::new()) };
+        let runs = project.runs.list()?;
+        let root = project.repository.root().to_string_lossy().into_owned();
+        self.with(|index| {
+            for id in &runs {
+                renew(index, &project.runs.run(id), id)?;
+            }
+            let mut statement = index.prepare(
+                "SELECT runs.state, snippet(words, 1, char(1), char(2), '…', 24) FROM words \
+                 JOIN runs ON runs.run = words.run \
+                 WHERE words MATCH ?1 AND runs.workspace = ?2 ORDER BY rank LIMIT ?3",
+            )?;
+            let rows = statement.query_map(params![wanted, root, HITS], |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+            })?;
+            let mut hits = Vec::new();
+            for row in rows {
+                let (state, excerpt) = row?;
+                if let Ok(state) = serde_json::from_str(&state) {
+                    hits.push(Hit { state, excerpt });
+                }
+            }
+            Ok(hits)
+        })
+    }
+
+    /// Uses the index; one that cannot be used is thrown away and made anew, once.
+    fn with<T>(
+        &self,
+        mut work: impl FnMut(&Connection) -> Result<T, rusqlite::Error>,
+    ) -> Result<T, CommandError> {
+        let mut held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = None;
+        for _ in 0..2 {
+            let connection = match held.take().map_or_else(|| open(&self.path), Ok) {
+                Ok(connection) => held.insert(connection),
+                Err(error) => {
+                    last = Some(error);
+                    throw_away(&self.path);
+                    continue;
+                }
+            };
+            match work(connection) {
+                Ok(done) => return Ok(done),
+                Err(error) => {
+                    last = Some(error);
+                    *held = None;
+                    throw_away(&self.path);
+                }
+            }
+        }
+        let why = last.map_or_else(String::new, |error| error.to_string());
+        Err(CommandError::local(format!(
+            "The index of past runs, {}, cannot be used: {why}. Check that the disk has room and that you may write there; \
+             the runs themselves are whole.",
+            self.path.display()
+        )))
+    }
+}
+
+fn throw_away(path: &Path) {
+    for ending in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        std::fs::remove_file(name).ok();
+    }
+}
+
+fn open(path: &Path) -> Result<Connection, rusqlite::Error> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).ok();
+    }
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    // It can be made anew, so a power cut may take it.
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version != VERSION {
+        connection.execute_batch(&format!(
+            "BEGIN;
+             DROP TABLE IF EXISTS runs;
+             DROP TABLE IF EXISTS words;
+             CREATE TABLE runs (run TEXT PRIMARY KEY, workspace TEXT NOT NULL, length INTEGER NOT NULL, \
+                                state TEXT NOT NULL) WITHOUT ROWID;
+             CREATE VIRTUAL TABLE words USING fts5 (run UNINDEXED, text, tokenize = 'unicode61');
+             PRAGMA user_version = {VERSION};
+             COMMIT;"
+        ))?;
+    }
+    Ok(connection)
+}
+
+/// Returns where a run stands, from the index if its journal is as long as then. A journal that cannot be read is no run.
+fn renew(index: &Connection, folder: &Path, id: &RunId) -> Result<Option<RunState>, rusqlite::Error> {
+    let Ok(length) = std::fs::metadata(folder.join(JOURNAL)).map(|metadata| metadata.len()) else {
+        return Ok(None);
+    };
+    let length = i64::try_from(length).unwrap_or(i64::MAX);
+    let known: Option<String> = index
+        .prepare("SELECT state FROM runs WHERE run = ?1 AND length = ?2")?
+        .query_row(params![id.as_str(), length], |row| row.get(0))
+        .optional()?;
+    if let Some(state) = known.and_then(|state| serde_json::from_str(&state).ok()) {
+        return Ok(Some(state));
+    }
+    let Ok(contents) = journal::read(folder) else { return Ok(None) };
+    let state = state(&contents);
+    let text = words(&contents);
+    let json = serde_json::to_string(&state).unwrap_or_default();
+    let whole = index.unchecked_transaction()?;
+    index
+        .prepare("REPLACE INTO runs (run, workspace, length, state) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![id.as_str(), state.workspace, length, json])?;
+    index.prepare("DELETE FROM words WHERE run = ?1")?.execute(params![id.as_str()])?;
+    index.prepare("INSERT INTO words (run, text) VALUES (?1, ?2)")?.execute(params![id.as_str(), text])?;
+    whole.commit()?;
+    Ok(Some(state))
+}
+
+/// Returns where the run of a journal stands. One that this program cannot replay is told by what was written down.
+fn state(contents: &Contents) -> RunState {
+    let feed = std::sync::Arc::new(Feed::new(contents.header.clone(), Standing::Interrupted));
+    let mut teller = Teller { feed: std::sync::Arc::clone(&feed), desk: None, changed: None };
+    match contents.retell(&mut teller) {
+        Ok(run) if run.tasks().first().and_then(|task| run.outcome(task)).is_none() => {
+            feed.stands_since(Standing::Interrupted, None);
+        }
+        Ok(_) => {}
+        Err(error) => feed.stands_since(Standing::Error, Some(error.to_string())),
+    }
+    feed.state()
+}
+
+/// Returns the words of a run: what was wanted, what agents said, and how it ended.
+fn words(contents: &Contents) -> String {
+    let mut text = String::new();
+    let mut add = |more: &str| {
+        let room = WORDS.saturating_sub(text.len());
+        let cut = more.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|end| *end <= room).last();
+        text.push_str(&more[..cut.unwrap_or(0)]);
+        text.push('\n');
+    };
+    for task in &contents.header.tasks {
+        add(&task.spec.task.goal);
+    }
+    for record in contents.records() {
+        if let Event::Answered { answer: Answer::Called(called), .. } = &record.event {
+            // Escapes of JSON would glue words together.
+            add(&called.text.replace("\\n", "\n").replace("\\t", " ").replace("\\\"", "\""));
+        }
+    }
+    let outcome = contents.ended().and_then(|outcome| serde_json::to_string(outcome).ok());
+    add(&outcome.unwrap_or_default());
+    text
+}
+
+/// Turns what somebody typed into an expression of the index: all words, the last one maybe a beginning.
+fn expression(query: &str) -> Option<String> {
+    let words: Vec<String> = query
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty())
+        .take(16)
+        .map(|word| format!("\"{word}\""))
+        .collect();
+    (!words.is_empty()).then(|| words.join(" ") + "*")
+}
+
+/// Where runs of several workspaces are listed together, the latest first.
+pub(super) fn merged(lists: Vec<Vec<RunState>>, limit: usize) -> Vec<RunState> {
+    let mut all: BTreeMap<RunId, RunState> = BTreeMap::new();
+    for state in lists.into_iter().flatten() {
+        all.insert(state.run.clone(), state);
+    }
+    all.into_values().rev().take(limit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::expression;
+
+    #[test]
+    fn whatever_is_typed_is_an_expression() {
+        let cases = [
+            ("retry webhook", Some("\"retry\" \"webhook\"*")),
+            ("src/math.ts", Some("\"src\" \"math\" \"ts\"*")),
+            ("\"quoted\" AND NOT *", Some("\"quoted\" \"AND\" \"NOT\"*")),
+            ("  ", None),
+            ("\"'*();--", None),
+            ("ünïcode", Some("\"ünïcode\"*")),
+        ];
+        for (typed, wanted) in cases {
+            assert_eq!(expression(typed).as_deref(), wanted, "{typed}");
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! What clients ask for, one function each. Everything that takes time is done beside the connections.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use checkmate_machine::event::Command;
+use checkmate_machine::ids::{RunId, TaskId};
+use checkmate_machine::notice::Notice;
+use checkmate_machine::run::Run;
+use checkmate_machine::spec::{LandPolicy, Task, TaskKind};
+
+use super::connection::Client;
+use super::{Daemon, history, runs, settings, workspaces};
+use crate::error::CommandError;
+use crate::human::{Desk, Gate, Human, Said};
+use crate::interrupt::Heard;
+use crate::journal;
+use crate::launch::Order;
+use crate::session::{Project, TASK};
+use crate::undo;
+use crate::wire::{AnswerWord, Envelope, Event, Message, Reply, Side, VERSION};
+use crate::workspace::Workspace;
+
+/// The most runs that one answer lists, and how many without a wish.
+const MOST: u32 = 200;
+const USUAL: u32 = 50;
+
+/// Says hello to somebody who came.
+pub(super) fn greet(client: &Client) {
+    let workspace = client.daemon.workspaces.find(client.workspace.as_deref());
+    let message = match workspace {
+        Ok(root) => format!("Connected to the daemon of Checkmate; the workspace is {}.", root.display()),
+        Err(error) => format!("Connected to the daemon of Checkmate. {error}"),
+    };
+    client.tell(None, Event::Notice(Notice::Status { message, passing: false }));
+}
+
+/// Does what a message wants.
+pub(super) async fn take(client: &mut Client, text: &str) {
+    let Envelope { message, id } = match serde_json::from_str(text) {
+        Ok(envelope) => envelope,
+        Err(error) => {
+            // Whoever counts messages wants to know which one it was.
+            let id =
+                serde_json::from_str::<serde_json::Value>(text).ok().and_then(|value| value["id"].as_u64());
+            return client.error(id, format!("The message is not understood: {error}."));
+        }
+    };
+    match done(client, message, id).await {
+        Ok(Some(reply)) => client.reply(id, reply),
+        Ok(None) => {}
+        Err(error) => client.error(id, error.to_string()),
+    }
+}
+
+type Answered = Result<Option<Reply>, CommandError>;
+
+async fn done(client: &mut Client, message: Message, id: Option<u64>) -> Answered {
+    let daemon = Arc::clone(&client.daemon);
+    let own = client.workspace.clone();
+    match message {
+        Message::Hello { version: _ } => {
+            client.knows_all = true;
+            beside(move || Ok(Some(hello(&daemon, own.as_deref())))).await
+        }
+        Message::RunCycle { request, workspace, kind, land, attended, follows } => {
+            let wish = Wish { request, kind, land, attended, follows };
+            let run = beside(move || begin(&daemon, workspace.or(own).as_deref(), wish)).await?;
+            accept(client, id, &run);
+            follow(client, &run, 1).await?;
+            Ok(None)
+        }
+        Message::ApplyPatch { patch, workspace } => {
+            let run = beside(move || begin_patch(&daemon, workspace.or(own).as_deref(), patch)).await?;
+            accept(client, id, &run);
+            follow(client, &run, 1).await?;
+            Ok(None)
+        }
+        Message::RunTests { workspace } => {
+            let mailbox = client.mailbox.clone();
+            settings::run_tests(daemon, workspace.or(own), id, mailbox);
+            Ok(None)
+        }
+        Message::Subscribe { run, from_seq } => {
+            let latest_seq = follow(client, &run, from_seq).await?;
+            Ok(Some(Reply::Subscribed { run, latest_seq }))
+        }
+        Message::Unsubscribe { run } => {
+            client.places.remove(&run);
+            Ok(Some(Reply::Done { message: format!("You are told no more of the run {run}.") }))
+        }
+        Message::WatchRuns {} => {
+            client.seen = Some(daemon.board.watch(&client.bell));
+            Ok(Some(Reply::Done { message: "You are told of every run that changes.".into() }))
+        }
+        Message::ListRuns { workspace, before, limit } => {
+            let limit = limit.unwrap_or(USUAL).clamp(1, MOST);
+            beside(move || list(&daemon, workspace.as_deref(), before.as_ref(), limit)).await
+        }
+        Message::Search { query, workspace } => {
+            beside(move || search(&daemon, &query, workspace.as_deref())).await
+        }
+        Message::ListWorkspaces {} => beside(move || Ok(Some(all_workspaces(&daemon, own.as_deref())))).await,
+        Message::OpenWorkspace { path } => beside(move || open(&daemon, &path, own.as_deref())).await,
+        Message::Cancel { run, reason } => beside(move || cancel(&daemon, &run, reason)).await,
+        Message::Resume { run, budget } => {
+            let resumed = run.clone();
+            beside(move || {
+                let larger = budget.map(|limits| Command::Budget { role: None, limits });
+                go_on(&daemon, &resumed, larger.into_iter().chain([Command::Retry]).collect())
+            })
+            .await?;
+            follow(client, &run, 1).await?;
+            Ok(Some(Reply::Accepted { run }))
+        }
+        Message::Land { run, how } => {
+            let landed = run.clone();
+            beside(move || land(&daemon, &landed, Command::Land { how })).await?;
+            follow(client, &run, 1).await?;
+            Ok(Some(Reply::Accepted { run }))
+        }
+        Message::Undo { run } => beside(move || take_back(&daemon, &run)).await,
+        Message::Answer { run, gate, reply, text } => answer(&daemon, &run, &gate, reply, text),
+        Message::Comment { run, text, path, line } => {
+            beside(move || say(&daemon, &run, Command::Comment { text, path, line })).await
+        }
+        Message::Dispute { run, finding, text } => {
+            beside(move || say(&daemon, &run, Command::Dispute { finding, text })).await
+        }
+        Message::ReadFile { run, path, side } => beside(move || read_file(&daemon, &run, path, side)).await,
+        Message::GetConfiguration { workspace } => {
+            beside(move || settings::get(&daemon, workspace.or(own).as_deref())).await
+        }
+        Message::CheckConfiguration { workspace, text } => {
+            beside(move || settings::check(&daemon, workspace.or(own).as_deref(), &text)).await
+        }
+        Message::SaveConfiguration { workspace, text, replaces } => {
+            beside(move || settings::save(&daemon, workspace.or(own).as_deref(), &text, replaces.as_deref()))
+                .await
+        }
+    }
+}
+
+/// Does something that waits for disks and processes, on a thread of its own.
+async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, CommandError> + Send + 'static,
+) -> Result<T, CommandError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
+        Err(CommandError::local("The daemon failed at this message; its other work goes on."))
+    })
+}
+
+/// Says that a run begins. Clients of system A do not know such a word, and ask for it by no number.
+fn accept(client: &Client, id: Option<u64>, run: &RunId) {
+    if client.knows_all || id.is_some() {
+        client.reply(id, Reply::Accepted { run: run.clone() });
+    }
+}
+
+/// Follows a run from an event on.
+async fn follow(client: &mut Client, run: &RunId, from_seq: u64) -> Result<u64, CommandError> {
+    let (daemon, wanted) = (Arc::clone(&client.daemon), run.clone());
+    let feed = beside(move || {
+        let project = project_of(&daemon, &wanted)?;
+        runs::feed(&daemon, &project, &wanted)
+    })
+    .await?;
+    let (place, latest) = feed.place(from_seq, !client.knows_all, &client.bell);
+    client.places.insert(run.clone(), place);
+    Ok(latest)
+}
+
+fn hello(daemon: &Daemon, own: Option<&str>) -> Reply {
+    Reply::Hello {
+        version: VERSION,
+        program: env!("CARGO_PKG_VERSION").into(),
+        workspaces: states(daemon, own),
+        runs_at_once: u32::try_from(daemon.runs.at_once()).unwrap_or(u32::MAX),
+    }
+}
+
+fn all_workspaces(daemon: &Daemon, own: Option<&str>) -> Reply {
+    Reply::Workspaces { workspaces: states(daemon, own) }
+}
+
+fn states(daemon: &Daemon, own: Option<&str>) -> Vec<crate::wire::WorkspaceState> {
+    let mut roots = daemon.workspaces.roots();
+    if let Ok(first) = daemon.workspaces.find(own) {
+        roots.retain(|root| *root != first);
+        roots.insert(0, first);
+    }
+    roots.iter().map(|root| workspaces::look(root, daemon.script.is_some())).collect()
+}
+
+fn open(daemon: &Daemon, path: &str, own: Option<&str>) -> Answered {
+    let folder = Path::new(path);
+    if !folder.is_absolute() || !folder.is_dir() {
+        return Err(CommandError::usage(format!("`{path}` is not the absolute path of a folder.")));
+    }
+    Project::discover(folder)?;
+    daemon.workspaces.add(folder);
+    Ok(Some(all_workspaces(daemon, own)))
+}
+
+/// A run that a client asks for.
+struct Wish {
+    request: String,
+    kind: Option<TaskKind>,
+    land: Option<LandPolicy>,
+    attended: bool,
+    follows: Option<RunId>,
+}
+
+fn begin(daemon: &Arc<Daemon>, workspace: Option<&str>, wish: Wish) -> Result<RunId, CommandError> {
+    let Wish { request, kind, land, attended, follows } = wish;
+    let project = Project::discover(&daemon.workspaces.find(workspace)?)?;
+    project.repository.refuse_unmerged()?;
+    let config = workspaces::configuration(&project, daemon.script.is_some())?;
+    // Nobody is there who could be asked later.
+    let unasked = !attended && config.land.is_none_or(|land| land == LandPolicy::Ask);
+    let land = land.or(unasked.then_some(LandPolicy::Apply));
+    let follows = follows.map(|run| earlier(&project, &run)).transpose()?;
+    let task = Task { kind, follows, ..Task::of(request) };
+    let human = if attended { Human::Desk(Arc::new(Desk::default())) } else { Human::Absent };
+    let order = Order { task, land, script: daemon.script.as_deref() };
+    let session = order.begin(&project, &config, &human)?;
+    let id = session.id.clone();
+    // The run is written down; whoever drives it opens it anew.
+    drop(session);
+    runs::start(daemon, &project, &id, Vec::new())?;
+    Ok(id)
+}
+
+/// Begins a run that brings a patch of the client's own to the workspace's tree.
+fn begin_patch(daemon: &Arc<Daemon>, workspace: Option<&str>, patch: String) -> Result<RunId, CommandError> {
+    let project = Project::discover(&daemon.workspaces.find(workspace)?)?;
+    project.repository.refuse_unmerged()?;
+    let config = workspaces::configuration(&project, daemon.script.is_some())?;
+    let session = crate::launch::begin_patch(&project, &config, patch)?;
+    let id = session.id.clone();
+    drop(session);
+    runs::start(daemon, &project, &id, Vec::new())?;
+    Ok(id)
+}
+
+/// Finds the repository of a run among the workspaces.
+fn project_of(daemon: &Daemon, run: &RunId) -> Result<Project, CommandError> {
+    if let Some(live) = daemon.runs.live(run) {
+        return Ok(live.project.clone());
+    }
+    // Nothing but a name reaches the file system.
+    let is_name = !run.as_str().is_empty()
+        && run.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let of = |root: std::path::PathBuf| Project::discover(&root).ok();
+    let mut projects = daemon.workspaces.roots().into_iter().filter(|_| is_name).filter_map(of);
+    projects.find(|project| project.runs.run(run).join(crate::state::JOURNAL).is_file()).ok_or_else(|| {
+        CommandError::usage(format!("No open workspace has a run `{run}`. `list_runs` lists the runs."))
+    })
+}
+
+/// Replays a run that nobody drives.
+fn replayed(project: &Project, run: &RunId) -> Result<Run, CommandError> {
+    Ok(journal::read(&project.runs.run(run))?.replay(|_, _| {})?)
+}
+
+fn earlier(project: &Project, run: &RunId) -> Result<checkmate_machine::spec::Earlier, CommandError> {
+    let contents = journal::read(&project.runs.run(run))?;
+    let replayed = contents.replay(|_, _| {})?;
+    let goal = contents.header.tasks.first().map(|task| task.spec.task.goal.clone()).unwrap_or_default();
+    let task = TaskId::new(TASK);
+    let candidate = replayed.cycle(&task).and_then(|cycle| cycle.candidate());
+    Ok(checkmate_machine::spec::Earlier {
+        run: run.clone(),
+        goal,
+        outcome: replayed.outcome(&task),
+        diff: candidate.map(|candidate| candidate.diff.clone()).unwrap_or_default(),
+    })
+}
+
+fn list(daemon: &Daemon, workspace: Option<&str>, before: Option<&RunId>, limit: u32) -> Answered {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let roots = match workspace {
+        Some(root) => vec![daemon.workspaces.find(Some(root))?],
+        None => daemon.workspaces.roots(),
+    };
+    let (mut lists, mut any_more) = (Vec::new(), false);
+    for project in roots.iter().filter_map(|root| Project::discover(root).ok()) {
+        let (states, more) = daemon.history.list(&project, before, limit)?;
+        any_more |= more;
+        lists.push(states);
+    }
+    let total: usize = lists.iter().map(Vec::len).sum();
+    let mut runs = history::merged(lists, limit);
+    for state in &mut runs {
+        if let Some(live) = daemon.runs.live(&state.run) {
+            *state = live.feed.state();
+        }
+    }
+    Ok(Some(Reply::Runs { runs, more: any_more || total > limit }))
+}
+
+fn search(daemon: &Daemon, query: &str, workspace: Option<&str>) -> Answered {
+    let roots = match workspace {
+        Some(root) => vec![daemon.workspaces.find(Some(root))?],
+        None => daemon.workspaces.roots(),
+    };
+    let mut hits = Vec::new();
+    for project in roots.iter().filter_map(|root| Project::discover(root).ok()) {
+        hits.extend(daemon.history.search(&project, query)?);
+    }
+    Ok(Some(Reply::Found { hits }))
+}
+
+fn say(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Answered {
+    let Some(live) = daemon.runs.live(run) else {
+        return Err(CommandError::usage(format!(
+            "Nobody drives the run {run} now, so nothing can be said to it. Go on with it, or start a new run that follows \
+             it."
+        )));
+    };
+    live.say(Heard::Command(command));
+    Ok(Some(Reply::Done { message: "Said; the run takes it up as soon as it can.".into() }))
+}
+
+fn cancel(daemon: &Arc<Daemon>, run: &RunId, reason: String) -> Answered {
+    let reason = if reason.trim().is_empty() { "A client ended it.".to_owned() } else { reason };
+    let command = Command::Cancel { reason };
+    if let Some(live) = daemon.runs.live(run) {
+        live.say(Heard::Command(command));
+    } else {
+        go_on(daemon, run, vec![command])?;
+    }
+    Ok(Some(Reply::Done { message: format!("The run {run} is being ended.") }))
+}
+
+/// Goes on with a run that nobody drives, if one of the commands means anything to it or if it is not over.
+fn go_on(daemon: &Arc<Daemon>, run: &RunId, commands: Vec<Command>) -> Result<(), CommandError> {
+    let project = project_of(daemon, run)?;
+    let replayed = replayed(&project, run)?;
+    let task = TaskId::new(TASK);
+    let is_over = replayed.outcome(&task).is_some();
+    if is_over && !commands.iter().any(|command| replayed.accepts(&task, command)) {
+        return Err(CommandError::usage(format!("The run {run} is over; start a new one that follows it.")));
+    }
+    runs::start(daemon, &project, run, commands).map(drop)
+}
+
+fn land(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Result<(), CommandError> {
+    let project = project_of(daemon, run)?;
+    if !replayed(&project, run)?.accepts(&TaskId::new(TASK), &command) {
+        return Err(CommandError::usage(format!(
+            "The run {run} has nothing to land: it is not approved, or it has landed already."
+        )));
+    }
+    runs::start(daemon, &project, run, vec![command]).map(drop)
+}
+
+fn take_back(daemon: &Arc<Daemon>, run: &RunId) -> Answered {
+    let project = project_of(daemon, run)?;
+    if daemon.runs.live(run).is_some() {
+        return Err(CommandError::usage(format!("The run {run} is not over, so nothing can be taken back.")));
+    }
+    let message = undo::undo(&project, run)?.sentence(run)?;
+    if let Ok(feed) = runs::feed(daemon, &project, run) {
+        daemon.board.set(feed.state());
+    }
+    Ok(Some(Reply::Done { message }))
+}
+
+fn answer(daemon: &Daemon, run: &RunId, gate: &str, reply: AnswerWord, text: String) -> Answered {
+    let late = || {
+        CommandError::usage(format!(
+            "Nobody waits for an answer to `{gate}` of the run {run}: somebody was quicker, or the run went on."
+        ))
+    };
+    let live = daemon.runs.live(run).ok_or_else(late)?;
+    let gate = Gate::parse(gate).ok_or_else(late)?;
+    let said = Said {
+        yes: matches!(reply, AnswerWord::Yes | AnswerWord::Always),
+        always: reply == AnswerWord::Always,
+        text,
+    };
+    live.desk.answer(&gate, said).map_err(|_| late())?;
+    Ok(Some(Reply::Done { message: "Answered.".into() }))
+}
+
+fn read_file(daemon: &Daemon, run: &RunId, path: String, side: Side) -> Answered {
+    let project = project_of(daemon, run)?;
+    let replayed = replayed(&project, run)?;
+    let cycle = replayed.cycle(&TaskId::new(TASK));
+    let base = cycle.and_then(|cycle| cycle.prepared()).map(|prepared| prepared.base.clone());
+    let candidate = cycle.and_then(|cycle| cycle.candidate()).map(|candidate| candidate.tree.clone());
+    let tree = match side {
+        Side::Base => base,
+        Side::Candidate => candidate.or(base),
+    };
+    let Some(tree) = tree else {
+        return Err(CommandError::usage(format!("The run {run} has no files yet.")));
+    };
+    let workspace = Workspace::open(project.repository.clone(), run.as_str(), &project.runs.run(run))?;
+    let files = workspace.read(&tree, std::slice::from_ref(&path))?;
+    let text = files.into_iter().next().and_then(|file| file.text.ok());
+    Ok(Some(Reply::File { path, side, text }))
+}

@@ -1,0 +1,313 @@
+//! The runs that the daemon drives: each on a thread of its own, so many at once, the others in a fair queue.
+//!
+//! A run is written down before it waits, and a note in its folder says that the daemon drives it. A daemon that was
+//! killed goes on with exactly these when it is started again.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use checkmate_machine::event::Command;
+use checkmate_machine::ids::{RunId, TaskId};
+use tokio::sync::{Notify, mpsc};
+
+use super::Daemon;
+use super::feed::{Feed, Teller};
+use crate::driver::{self, Attendance, Drove};
+use crate::error::CommandError;
+use crate::human::{Desk, Human};
+use crate::interrupt::{Heard, Interrupts};
+use crate::journal;
+use crate::session::{Files, Project, Session, TASK};
+use crate::state;
+use crate::wire::Standing;
+
+/// A note in a run's folder: the daemon drives it, and goes on with it when it is started again.
+pub(super) const NOTE: &str = "daemon";
+/// How many finished runs are kept ready for clients.
+const KEPT: usize = 16;
+
+/// A run that the daemon drives or is about to.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) id: RunId,
+    pub(super) project: Project,
+    pub(super) feed: Arc<Feed>,
+    pub(super) desk: Arc<Desk>,
+    said: mpsc::UnboundedSender<Heard>,
+}
+
+impl Live {
+    /// Says something to the run.
+    pub(super) fn say(&self, heard: Heard) {
+        // A run that is over hears nothing.
+        self.said.send(heard).ok();
+    }
+}
+
+/// A run that waits for its turn.
+#[derive(Debug)]
+struct Waiting {
+    live: Arc<Live>,
+    commands: Vec<Command>,
+    heard: mpsc::UnboundedReceiver<Heard>,
+}
+
+/// The runs.
+#[derive(Debug)]
+pub(super) struct Runs {
+    at_once: usize,
+    lanes: Mutex<Lanes>,
+    /// Rung when a run is not driven any more.
+    idle: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Lanes {
+    live: BTreeMap<RunId, Arc<Live>>,
+    /// How many go on, by workspace.
+    going: BTreeMap<PathBuf, usize>,
+    queue: VecDeque<Waiting>,
+    /// Feeds of runs that are over, the latest last.
+    kept: VecDeque<Arc<Feed>>,
+    closed: bool,
+}
+
+impl Runs {
+    pub(super) fn new(at_once: usize) -> Self {
+        Self { at_once, lanes: Mutex::default(), idle: Notify::new() }
+    }
+
+    pub(super) fn at_once(&self) -> usize {
+        self.at_once
+    }
+
+    fn lanes(&self) -> MutexGuard<'_, Lanes> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a run that is driven or waits for its turn.
+    pub(super) fn live(&self, id: &RunId) -> Option<Arc<Live>> {
+        self.lanes().live.get(id).cloned()
+    }
+
+    /// Stops every run in order and waits until none is driven.
+    pub(super) async fn close(&self) {
+        let live: Vec<Arc<Live>> = {
+            let mut lanes = self.lanes();
+            lanes.closed = true;
+            let waiting: Vec<Waiting> = lanes.queue.drain(..).collect();
+            for one in waiting {
+                lanes.live.remove(&one.live.id);
+            }
+            lanes.live.values().cloned().collect()
+        };
+        for one in &live {
+            one.say(Heard::Stop);
+        }
+        loop {
+            let idle = self.idle.notified();
+            if self.lanes().live.is_empty() {
+                return;
+            }
+            idle.await;
+        }
+    }
+}
+
+/// Returns the feed of a run: of one that is driven, or as its journal tells it.
+pub(super) fn feed(daemon: &Daemon, project: &Project, id: &RunId) -> Result<Arc<Feed>, CommandError> {
+    if let Some(live) = daemon.runs.live(id) {
+        return Ok(Arc::clone(&live.feed));
+    }
+    let kept = daemon.runs.lanes().kept.iter().find(|feed| feed.state().run == *id).cloned();
+    if let Some(feed) = kept.filter(|feed| feed.is_fresh(&project.runs.run(id))) {
+        return Ok(feed);
+    }
+    let feed = told(&project.runs.run(id))?;
+    keep(&mut daemon.runs.lanes(), Arc::clone(&feed));
+    Ok(feed)
+}
+
+fn keep(lanes: &mut Lanes, feed: Arc<Feed>) {
+    let run = feed.state().run;
+    lanes.kept.retain(|old| old.state().run != run);
+    lanes.kept.push_back(feed);
+    while lanes.kept.len() > KEPT {
+        lanes.kept.pop_front();
+    }
+}
+
+/// Reads the feed of a run that nobody here drives.
+fn told(folder: &Path) -> Result<Arc<Feed>, CommandError> {
+    let contents = journal::read(folder)?;
+    let feed = Arc::new(Feed::new(contents.header.clone(), Standing::Interrupted));
+    let mut teller = Teller { feed: Arc::clone(&feed), desk: None, changed: None };
+    let run = contents.retell(&mut teller)?;
+    feed.read_up_to(contents.length());
+    if run.outcome(&TaskId::new(TASK)).is_none() {
+        let driven = journal::is_driven(folder);
+        feed.stands(if driven { Standing::Running } else { Standing::Interrupted }, None);
+    }
+    Ok(feed)
+}
+
+/// Drives a run from here on, as soon as it is its turn. `commands` are said to it first.
+pub(super) fn start(
+    daemon: &Arc<Daemon>,
+    project: &Project,
+    id: &RunId,
+    commands: Vec<Command>,
+) -> Result<Arc<Live>, CommandError> {
+    let folder = project.runs.run(id);
+    let contents = journal::read(&folder)?;
+    std::fs::write(folder.join(NOTE), b"").map_err(|error| {
+        CommandError::local(format!("The run {id} cannot be noted in {}: {error}.", folder.display()))
+    })?;
+    let (said, heard) = mpsc::unbounded_channel();
+    let feed = Arc::new(Feed::new(contents.header, Standing::Queued));
+    let live = Arc::new(Live {
+        id: id.clone(),
+        project: project.clone(),
+        feed,
+        desk: Arc::new(Desk::default()),
+        said,
+    });
+    {
+        let mut lanes = daemon.runs.lanes();
+        if lanes.closed {
+            return Err(CommandError::usage(
+                "The daemon is ending. It goes on with the run when it is started again.",
+            ));
+        }
+        if lanes.live.contains_key(id) {
+            return Err(CommandError::usage(format!("The run {id} goes on already.")));
+        }
+        lanes.live.insert(id.clone(), Arc::clone(&live));
+        lanes.queue.push_back(Waiting { live: Arc::clone(&live), commands, heard });
+    }
+    daemon.board.set(live.feed.state());
+    advance(daemon);
+    Ok(live)
+}
+
+/// Starts what may start: of the workspaces with the fewest runs the run that has waited longest.
+fn advance(daemon: &Arc<Daemon>) {
+    loop {
+        let next = {
+            let mut lanes = daemon.runs.lanes();
+            let going: usize = lanes.going.values().sum();
+            if going >= daemon.runs.at_once || lanes.closed {
+                return;
+            }
+            let load =
+                |one: &Waiting| lanes.going.get(one.live.project.repository.root()).copied().unwrap_or(0);
+            let Some((index, _)) =
+                lanes.queue.iter().enumerate().min_by_key(|(index, one)| (load(one), *index))
+            else {
+                return;
+            };
+            let Some(next) = lanes.queue.remove(index) else { return };
+            let root = next.live.project.repository.root().to_owned();
+            *lanes.going.entry(root).or_default() += 1;
+            next
+        };
+        let (name, shared) = (format!("run {}", next.live.id), Arc::clone(daemon));
+        let live = Arc::clone(&next.live);
+        let started = std::thread::Builder::new().name(name).spawn(move || {
+            let live = Arc::clone(&next.live);
+            let result = drive(&shared, next);
+            over(&shared, &live, result);
+        });
+        if let Err(error) = started {
+            over(daemon, &live, Err(CommandError::local(format!("No thread could be started: {error}."))));
+        }
+    }
+}
+
+/// Drives a run to its end or until it is stopped.
+fn drive(daemon: &Arc<Daemon>, waiting: Waiting) -> Result<Drove, CommandError> {
+    let Waiting { live, commands, heard } = waiting;
+    let session = Session::open(&live.project, live.id.clone())?;
+    let mut teller = Teller {
+        feed: Arc::clone(&live.feed),
+        desk: Some(Arc::clone(&live.desk)),
+        changed: Some(Box::new(Arc::clone(&daemon.board))),
+    };
+    // What has happened before is told first, with the same numbers as ever.
+    journal::read(&session.folder)?.retell(&mut teller)?;
+    let task = TaskId::new(TASK);
+    let attended = session.run.cycle(&task).is_some_and(|cycle| cycle.spec().policy.interactive);
+    let commands = commands.into_iter().filter(|command| session.run.accepts(&task, command)).collect();
+    let human = if attended { Human::Desk(Arc::clone(&live.desk)) } else { Human::Absent };
+    let files = Files::of(&session);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        CommandError::local(format!(
+            "The run could not be set up: {error}. Close other programs and try again."
+        ))
+    })?;
+    let attendance = Attendance { human, watcher: &mut teller, interrupts: Interrupts::Channel(heard) };
+    let drove = runtime.block_on(driver::drive(session, commands, attendance));
+    runtime.shutdown_background();
+    if matches!(drove, Ok(Drove::Over(_))) {
+        // Only the next run would have been faster for it.
+        files.give(live.project.repository.clone(), &live.id).ok();
+    }
+    drove
+}
+
+/// Takes note that a run is not driven any more.
+fn over(daemon: &Arc<Daemon>, live: &Arc<Live>, result: Result<Drove, CommandError>) {
+    let folder = live.project.runs.run(&live.id);
+    match result {
+        Ok(Drove::Over(_)) => {
+            std::fs::remove_file(folder.join(NOTE)).ok();
+        }
+        Ok(Drove::Interrupted) => {
+            let message = format!("Interrupted; `checkmate resume {}` goes on.", live.id);
+            live.feed.stands(Standing::Interrupted, Some(message));
+        }
+        Err(error) => {
+            std::fs::remove_file(folder.join(NOTE)).ok();
+            live.feed.fail(&error.to_string());
+        }
+    }
+    if let Ok(length) = std::fs::metadata(folder.join(state::JOURNAL)).map(|metadata| metadata.len()) {
+        live.feed.read_up_to(length);
+    }
+    {
+        let mut lanes = daemon.runs.lanes();
+        lanes.live.remove(&live.id);
+        let root = live.project.repository.root();
+        if let Some(going) = lanes.going.get_mut(root) {
+            *going -= 1;
+            if *going == 0 {
+                lanes.going.remove(root);
+            }
+        }
+        keep(&mut lanes, Arc::clone(&live.feed));
+    }
+    daemon.history.note(&live.project, &live.id);
+    daemon.board.set(live.feed.state());
+    daemon.runs.idle.notify_waiters();
+    advance(daemon);
+}
+
+/// Returns the runs that a daemon before this one did not finish, with their repositories.
+pub(super) fn unfinished() -> Vec<(PathBuf, RunId)> {
+    let Ok(folder) = state::folder() else { return Vec::new() };
+    let mut found = Vec::new();
+    let entries = |path: PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten();
+    for repository in entries(folder.join("repos")) {
+        for run in entries(repository.path().join("runs")) {
+            if !run.path().join(NOTE).exists() {
+                continue;
+            }
+            if let Ok(header) = journal::read_header(&run.path()) {
+                found.push((header.repository, header.run));
+            }
+        }
+    }
+    found.sort_by(|one, other| one.1.cmp(&other.1));
+    found
+}
