@@ -1,0 +1,154 @@
+import { useEffect, useState } from "preact/hooks";
+import type { Panel } from "../app/panel.ts";
+import { headline } from "../model/headline.ts";
+import type { RunModel } from "../model/run.ts";
+import type { RunState } from "../wire/protocol.ts";
+import { visible } from "../text/visible.ts";
+import { IssuesCard } from "./card/issues.tsx";
+import { RunCard } from "./card/run.tsx";
+import { VerdictCard } from "./card/verdict.tsx";
+import { Composer } from "./composer.tsx";
+import { PanelContext } from "./context.ts";
+import { Disconnected } from "./disconnected.tsx";
+import { Header } from "./header.tsx";
+import { History } from "./history.tsx";
+import { useMedia } from "./hooks.ts";
+import { Icon, ToneIcon } from "./icon.tsx";
+import { Settings } from "./settings.tsx";
+import { TimelineView } from "./timeline.tsx";
+import { isTyping, Waiting } from "./waiting.tsx";
+
+/** The whole panel. */
+export function App({ panel }: { panel: Panel }) {
+  const { store } = panel;
+  const [, redraw] = useState(0);
+  useEffect(() => store.watch(() => redraw((times) => times + 1)), [store]);
+  const narrow = useMedia("(max-width: 900px)");
+  const [listOpen, setListOpen] = useState(false);
+  const { state } = store;
+  const model = store.models.get(state.shown);
+  const run = state.runs.find((one) => one.run === state.shown);
+  const others = state.runs.filter((one) => one.standing === "waiting" && one.run !== state.shown);
+  const asked = model.questions.size > 0;
+  useTitle(asked || others.length > 0, run);
+  useSearchKey(() => setListOpen(true));
+  const online = state.connection.phase === "open";
+  const showList = !narrow || listOpen;
+  return (
+    <PanelContext.Provider value={panel}>
+      <div class={`panel${narrow ? " narrow" : ""}`}>
+        <Header state={state} model={model} run={run} narrow={narrow} listOpen={listOpen} onList={() => setListOpen(!listOpen)} />
+        {showList && (
+          <nav class="list" aria-label="Runs">
+            <History state={state} onChosen={() => setListOpen(false)} />
+          </nav>
+        )}
+        {state.configuration !== null ? (
+          <Settings configuration={state.configuration} online={online} />
+        ) : (
+          <>
+            <main class="conversation" aria-label="Conversation">
+              {narrow && state.shown !== null && <VerdictStrip model={model} run={run} />}
+              {state.shown === null && <Welcome />}
+              <TimelineView key={state.shown ?? ""} model={model} />
+              <div class="bottom">
+                <Disconnected connection={state.connection} />
+                <Waiting model={model} others={others} />
+                <Notice panel={panel} />
+                <Composer state={state} model={model} asked={asked} />
+              </div>
+            </main>
+            {!narrow && state.shown !== null && (
+              <aside class="cards" aria-label="Verdict and run" tabIndex={0}>
+                <Cards model={model} run={run} />
+              </aside>
+            )}
+          </>
+        )}
+      </div>
+      <div class="unseen" aria-live="polite">
+        {visible(state.announced.polite)}
+      </div>
+      <div class="unseen" aria-live="assertive">
+        {visible(state.announced.urgent)}
+      </div>
+    </PanelContext.Provider>
+  );
+}
+
+function Cards({ model, run }: { model: RunModel; run: RunState | undefined }) {
+  return (
+    <>
+      <VerdictCard model={model} state={run} />
+      <IssuesCard model={model} />
+      <RunCard model={model} />
+    </>
+  );
+}
+
+/** On a narrow page the verdict is a line that opens. */
+function VerdictStrip({ model, run }: { model: RunModel; run: RunState | undefined }) {
+  const [open, setOpen] = useState(false);
+  const head = headline(model, run);
+  return (
+    <div class="strip">
+      <button type="button" class="strip-head" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <ToneIcon tone={head.tone} word="Verdict:" />
+        <span>
+          <strong class={`tone-${head.tone}`}>{head.title}</strong> <span class="muted">{head.sentence}</span>
+        </span>
+        <Icon name="chevron" />
+      </button>
+      {open && (
+        <div class="strip-cards">
+          <Cards model={model} run={run} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Welcome() {
+  return (
+    <div class="welcome">
+      <h2>What should be changed?</h2>
+      <p class="muted">
+        A builder writes it, a reviewer argues against it, and Checkmate runs the tests. Only what was shown to work is approved.
+      </p>
+    </div>
+  );
+}
+
+function Notice({ panel }: { panel: Panel }) {
+  const { notice } = panel.store.state;
+  if (notice === null) return null;
+  return (
+    <div class={`notice ${notice.tone}`} role={notice.tone === "error" ? "alert" : "status"}>
+      <p>{visible(notice.text)}</p>
+      <button type="button" class="quiet" onClick={() => panel.dismiss()}>
+        Dismiss
+      </button>
+    </div>
+  );
+}
+
+function useTitle(waiting: boolean, run: RunState | undefined): void {
+  useEffect(() => {
+    const name = run === undefined ? "Checkmate" : `${run.request.slice(0, 50)} – Checkmate`;
+    document.title = waiting ? `● Waiting for you – ${name}` : name;
+  }, [waiting, run?.run]);
+}
+
+/** `/` goes to the search, wherever nothing is being written. */
+function useSearchKey(open: () => void): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      event.preventDefault();
+      open();
+      requestAnimationFrame(() => dispatchEvent(new Event("checkmate:search")));
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  });
+}

@@ -1,0 +1,133 @@
+import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Block, Section } from "../model/item.ts";
+import type { RunModel } from "../model/run.ts";
+import { several } from "../text/format.ts";
+import { LineCounts } from "./diff/diff.tsx";
+import { Icon, ToneIcon } from "./icon.tsx";
+import { LiveMessages } from "./live.tsx";
+import { memo } from "./memo.ts";
+import { Message } from "./message/message.tsx";
+import { Windowed } from "./windowed.tsx";
+
+/** Fewer blocks than this are all in the page, so that the browser's own search finds everything. */
+const WINDOWED_FROM = 12;
+const NEAR_THE_END_PX = 80;
+
+/** The conversation: turns, the settled ones folded, and what goes on at the end. */
+export function TimelineView({ model }: { model: RunModel }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const follows = useRef(true);
+  const [folds, setFolds] = useState<ReadonlyMap<number, boolean>>(new Map());
+  const toggle = useCallback((key: number, open: boolean) => setFolds((known) => new Map(known).set(key, open)), []);
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element !== null && follows.current) element.scrollTop = element.scrollHeight;
+  }, [model.revision]);
+  const { sections } = model.timeline;
+  const lastTurn = sections.findLast((section) => section.turn !== null)?.key;
+  const blocks = sections.reduce((sum, section) => sum + section.blocks.length, 0);
+  return (
+    <div
+      class="timeline"
+      ref={scroller}
+      tabIndex={0}
+      role="log"
+      aria-live="off"
+      aria-label="Conversation"
+      onScroll={({ currentTarget: at }) => {
+        follows.current = at.scrollHeight - at.scrollTop - at.clientHeight < NEAR_THE_END_PX;
+      }}
+    >
+      <div class="timeline-inner">
+        {sections.map((section) => (
+          <SectionView
+            key={section.key}
+            section={section}
+            model={model}
+            open={folds.get(section.key) ?? (section.turn === null || section.key === lastTurn)}
+            windowed={blocks > WINDOWED_FROM}
+            revision={section.revision}
+            findings={model.findings.revision}
+            over={model.over}
+            toggle={toggle}
+          />
+        ))}
+        <LiveMessages model={model} />
+      </div>
+    </div>
+  );
+}
+
+interface SectionProps {
+  section: Section;
+  model: RunModel;
+  open: boolean;
+  windowed: boolean;
+  revision: number;
+  findings: number;
+  over: boolean;
+  toggle: (key: number, open: boolean) => void;
+}
+
+const SectionView = memo(
+  ({ section, model, open, windowed, findings, over, toggle }: SectionProps) => {
+    const blocks = section.blocks.map((block) =>
+      windowed ? (
+        <Windowed key={block.key} guess={block.items.length * 60}>
+          <BlockView block={block} model={model} revision={block.revision} findings={findings} over={over} />
+        </Windowed>
+      ) : (
+        <BlockView key={block.key} block={block} model={model} revision={block.revision} findings={findings} over={over} />
+      ),
+    );
+    if (section.turn === null) return <div class="section">{blocks}</div>;
+    return (
+      <section class="section turn" aria-label={`Turn ${section.turn}`}>
+        <h2>
+          <button type="button" class="turn-head" aria-expanded={open} onClick={() => toggle(section.key, !open)}>
+            <Icon name="chevron" />
+            <span>Turn {section.turn}</span>
+            {!open && <TurnSummary section={section} />}
+          </button>
+        </h2>
+        {open && blocks}
+      </section>
+    );
+  },
+  ({ section, revision, open, windowed, findings, over }) => [section, revision, open, windowed, findings, over],
+);
+
+function TurnSummary({ section }: { section: Section }) {
+  const { added, removed, files, tests, testsRed, verdict, blockers, suggestions } = section.summary;
+  return (
+    <span class="turn-summary">
+      {files > 0 && <LineCounts added={added} removed={removed} />}
+      {tests !== null && <span>{testsRed ? `${several(tests.failed, "test")} failed` : `${tests.passed} passed`}</span>}
+      {verdict !== null && (
+        <span class="turn-verdict">
+          <ToneIcon tone={verdict === "approve" ? "ok" : "warn"} word={verdict.replaceAll("_", " ")} />
+          {blockers > 0 ? several(blockers, "blocker") : suggestions > 0 ? several(suggestions, "suggestion") : "no findings"}
+        </span>
+      )}
+    </span>
+  );
+}
+
+interface BlockProps {
+  block: Block;
+  model: RunModel;
+  revision: number;
+  findings: number;
+  over: boolean;
+}
+
+const BlockView = memo(
+  ({ block, model }: BlockProps) => (
+    <>
+      {block.items.map((item) => (
+        <Message key={item.key} item={item} model={model} />
+      ))}
+    </>
+  ),
+  ({ block, revision, findings, over }) => [block, revision, findings, over],
+);

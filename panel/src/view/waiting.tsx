@@ -1,0 +1,123 @@
+import { useEffect, useState } from "preact/hooks";
+import { answersOf, questionText } from "../model/questions.ts";
+import type { OpenQuestion, RunModel } from "../model/run.ts";
+import { visible } from "../text/visible.ts";
+import type { AnswerWord, RunState } from "../wire/protocol.ts";
+import { usePanel } from "./context.ts";
+import { Diff } from "./diff/diff.tsx";
+import { WordsForm } from "./field.tsx";
+import { Rich } from "./text.tsx";
+
+/** The questions that a run waits for: the first one, with its answers on buttons and keys. */
+export function Waiting({ model, others }: { model: RunModel; others: RunState[] }) {
+  const panel = usePanel();
+  const questions = [...model.questions.values()];
+  const first = questions[0];
+  if (first === undefined && others.length === 0) return null;
+  return (
+    <section class="waiting" aria-label="Waiting for you">
+      {first !== undefined && <QuestionView key={first.gate} model={model} asked={first} more={questions.length - 1} />}
+      {others.map((run) => (
+        <p key={run.run} class="waiting-other">
+          <span>
+            Another run waits for you: <strong>{visible(run.request.slice(0, 120))}</strong>
+          </span>
+          <button type="button" onClick={() => panel.show(run.run)}>
+            Show it
+          </button>
+        </p>
+      ))}
+    </section>
+  );
+}
+
+const WORDS = {
+  command: { key: "Deny and say why", label: "What the agent should know", action: "Deny" },
+  patch: { key: "Decline and say why", label: "What should be different; the builder reads it", action: "Decline" },
+  land: { key: "Ask for a change instead", label: "To the builder; nothing lands before it is taken up", action: "Send" },
+} as const;
+
+function QuestionView({ model, asked, more }: { model: RunModel; asked: OpenQuestion; more: number }) {
+  const panel = usePanel();
+  const [sending, setSending] = useState(false);
+  const [saying, setSaying] = useState(false);
+  const [words, setWords] = useState("");
+  const { question } = asked;
+  const names = answersOf(question);
+  const answer = async (reply: AnswerWord, text = "") => {
+    if (sending) return;
+    setSending(true);
+    await panel.answer(model.run, asked.gate, reply, text);
+    setSending(false);
+  };
+  const say = async () => {
+    if (question.question !== "land") return answer("no", words);
+    if (await panel.comment(model.run, words, null)) setSaying(false);
+  };
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (event.key === "y") void answer("yes");
+      else if (event.key === "a" && names.always !== null) void answer("always");
+      else if (event.key === "n") void answer("no");
+      else if (event.key === "c") setSaying(true);
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  });
+  return (
+    <div class="question">
+      <h2>
+        Waiting for you {more > 0 && <span class="count">{more} more after this</span>}
+      </h2>
+      <p class="question-text">
+        <Rich text={questionText(question)} />
+      </p>
+      {question.question === "patch" && (
+        <div class="question-diff">
+          <Diff
+            patch={question.diff}
+            before={model.patch}
+            sinceLabel="Since the last patch"
+            run={model.run}
+            workspace={model.started?.event.workspace ?? null}
+            comment={false}
+          />
+        </div>
+      )}
+      {saying ? (
+        <WordsForm
+          label={WORDS[question.question].label}
+          action={WORDS[question.question].action}
+          value={words}
+          onInput={setWords}
+          onSend={() => void say()}
+          onCancel={() => setSaying(false)}
+        />
+      ) : (
+        <div class="buttons">
+          <Answer name={names.yes} hint="y" primary disabled={sending} onClick={() => void answer("yes")} />
+          {names.always !== null && <Answer name={names.always} hint="a" disabled={sending} onClick={() => void answer("always")} />}
+          <Answer name={names.no} hint="n" disabled={sending} onClick={() => void answer("no")} />
+          <Answer name={WORDS[question.question].key} hint="c" quiet disabled={sending} onClick={() => setSaying(true)} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Answer(props: { name: string; hint: string; primary?: boolean; quiet?: boolean; disabled: boolean; onClick: () => void }) {
+  const { name, hint, primary, quiet, disabled, onClick } = props;
+  return (
+    <button type="button" class={primary ? "primary" : quiet ? "quiet" : undefined} aria-keyshortcuts={hint} disabled={disabled} onClick={onClick}>
+      {name} <kbd aria-hidden="true">{hint}</kbd>
+    </button>
+  );
+}
+
+/** Whether keys belong to what is being written. */
+export function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest("input, textarea, select, [contenteditable], dialog") !== null;
+}

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { gist } from "../../src/model/gist.ts";
+import { count, day, duration, money, several } from "../../src/text/format.ts";
+import { visible } from "../../src/text/visible.ts";
+
+test("what a terminal or a browser would act on is written out", () => {
+  expect(visible("plain äöü 漢字 🙂\n\ttext")).toBe("plain äöü 漢字 🙂\n\ttext");
+  expect(visible("\u001b[31mred\u001b[0m")).toBe("\\e[31mred\\e[0m");
+  expect(visible("user\u202egnp.exe")).toBe("user\\u{202e}gnp.exe");
+  expect(visible("a\u0000b\u200bc\u2066d")).toBe("a\\u{0}b\\u{200b}c\\u{2066}d");
+  expect(visible("one\r\ntwo\rthree")).toBe("one\ntwo\\rthree");
+  expect(visible("\u0007")).toBe("\\u{7}");
+});
+
+test("a reply is told while it arrives", () => {
+  const reply = JSON.stringify({ plan: ["Say \"hi\"", "Test it"], patch: "--- a\n+++ b\n", tests: ["x"], risks: [] });
+  for (let end = 0; end <= reply.length; end++) expect(() => gist(reply.slice(0, end))).not.toThrow();
+  expect(gist(reply)).toEqual({ lines: ['Say "hi"', "Test it"], patchLines: 2 });
+  expect(gist(reply.slice(0, 17))?.lines).toEqual(['Say "h']);
+  expect(gist("I think that")).toBeNull();
+  expect(gist('```json\n{"stopping": "All is')?.lines).toEqual(["All is"]);
+});
+
+test("numbers are said as people say them", () => {
+  expect([36, 1234, 48_900, 72_000, 7_500_000].map(duration)).toEqual(["36 ms", "1.2 s", "48 s", "1 min 12 s", "2 h 5 min"]);
+  expect([0, 4000, 140_000, 2_500_000].map(money)).toEqual(["$0.00", "<$0.01", "$0.14", "$2.50"]);
+  expect([840, 1000, 41_200, 1_234_567].map(count)).toEqual(["840", "1k", "41k", "1.2M"]);
+  expect([several(1, "run"), several(2, "run")]).toEqual(["1 run", "2 runs"]);
+  const now = new Date(2026, 10, 22, 12);
+  expect(day(new Date(2026, 10, 22, 1).toISOString(), now)).toBe("Today");
+  expect(day(new Date(2026, 10, 21, 23).toISOString(), now)).toBe("Yesterday");
+});
