@@ -4,6 +4,7 @@
 //! [`Daemon`] holds what all connections share. `runs` drives runs, each on a thread of its own; `feed` is what is told
 //! of one; `connection` is one client; `door` decides who comes in; `history` finds past runs.
 
+mod assets;
 mod connection;
 mod door;
 mod feed;

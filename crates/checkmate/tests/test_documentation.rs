@@ -75,13 +75,14 @@ const README: [Play; 1] = [play("README.md", &["Use it"], scenes::typescript)];
 const PLAYS: [&[Play]; 6] = [&FIRST_STEPS, &SEEN, &LATER, &SETTINGS, &OTHER_PAGES, &README];
 
 /// Commands that no test types, and why.
-const NOT_TYPED: [(&str, &str); 16] = [
+const NOT_TYPED: [(&str, &str); 17] = [
     (
         "cargo install --locked --path crates/checkmate",
         "it would build the program that is under test once more",
     ),
     ("cargo run --release -- demo", "`./test` plays the demo, and so does `test_demo`"),
     ("./test", "it runs this test"),
+    ("checkmate serve", "it serves until it is stopped; `test_serve` starts it"),
     ("cargo nextest run -p checkmate-machine", "`./test` runs it"),
     ("cargo nextest run -p checkmate -E 'test(journal)'", "`./test` runs all of these"),
     ("cargo nextest run -p checkmate -E 'test(bad_days)'", "`./test` runs all of these"),

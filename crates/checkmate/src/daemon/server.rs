@@ -20,7 +20,7 @@ use super::door::{Door, Refused};
 use super::history::History;
 use super::runs::{self, Runs};
 use super::workspaces::{self, Workspaces};
-use super::{Board, Daemon, connection};
+use super::{Board, Daemon, assets, connection};
 use crate::error::CommandError;
 use crate::interrupt::Interrupts;
 use crate::session::Project;
@@ -192,7 +192,7 @@ async fn root(
 ) -> Response {
     let Ok(upgrade) = upgrade else {
         return match port.door.admit(&headers) {
-            Ok(()) => page(),
+            Ok(()) => file("/"),
             Err(refused) => refuse(refused),
         };
     };
@@ -245,15 +245,14 @@ async fn missing(State(port): State<Arc<Port>>, request: Request) -> Response {
     if let Err(refused) = port.door.admit(request.headers()) {
         return refuse(refused);
     }
-    answer(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", "There is nothing here.\n".into())
+    file(request.uri().path())
 }
 
-fn page() -> Response {
-    answer(
-        StatusCode::OK,
-        "text/plain; charset=utf-8",
-        "The daemon of Checkmate. Clients connect by WebSocket; see docs/protocol.md.\n".into(),
-    )
+/// Answers with a file of the panel; these hold no secret.
+fn file(path: &str) -> Response {
+    let nothing =
+        || answer(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", "There is nothing here.\n".into());
+    assets::asset(path).map_or_else(nothing, guarded)
 }
 
 fn refuse(refused: Refused) -> Response {
@@ -262,8 +261,13 @@ fn refuse(refused: Refused) -> Response {
 
 fn answer(status: StatusCode, kind: &'static str, text: String) -> Response {
     let mut response = (status, text).into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    guarded(response)
+}
+
+/// Says what a browser may do with an answer.
+fn guarded(mut response: Response) -> Response {
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
