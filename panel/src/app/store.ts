@@ -148,7 +148,7 @@ export class Store {
     const model = this.models.get(this.state.shown);
     // Errors that answer a message are told by who sent it.
     if (frame.event.type === "error" && frame.re == null) this.say("error", frame.event.error);
-    else if (frame.event.type === "status") this.say("status", frame.event.message);
+    else if (frame.event.type === "status" && this.state.connection.phase === "open") this.say("status", frame.event.message);
     else if (frame.event.type === "tests_output") model.say({ kind: "tests", output: frame.event, at: frame.at });
   }
 

@@ -57,6 +57,8 @@ export class RunModel {
   endedAt: string | null = null;
   /** Another number whenever something is another. */
   revision = 0;
+  /** What could not be done last. */
+  private trouble = "";
   private patchTurn = 0;
   private patchBefore: string | null = null;
   private readonly costs = new Map<Role, AnswerCost>();
@@ -128,7 +130,8 @@ export class RunModel {
         this.timeline.open(event.turn, at);
         return;
       case "status":
-        return this.status(event.message, at);
+        // What failed was told as it failed; then follows what is done about it.
+        return this.status(this.trouble !== "" && event.message.startsWith(`${this.trouble} `) ? event.message.slice(this.trouble.length + 1) : event.message, at);
       case "part_started":
         this.reopen();
         this.parts.set(event.part, { work: event.work, began: at });
@@ -188,8 +191,8 @@ export class RunModel {
       case "command_taken":
         return this.commanded(event, at);
       case "part_failed":
-        this.timeline.add({ kind: "warning", text: event.message, at });
-        return;
+        this.trouble = event.message;
+        return this.status(event.message, at);
       case "error":
         this.failure = event.error;
         this.timeline.add({ kind: "error", text: event.error, at });

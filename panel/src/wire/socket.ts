@@ -9,6 +9,7 @@ export class SocketTransport implements Transport {
   private socket: WebSocket | undefined;
   private listener: TransportListener | undefined;
   private pause = FIRST_PAUSE_MS;
+  private everOpened = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -40,9 +41,8 @@ export class SocketTransport implements Transport {
     if (this.token !== null && /^[\w.~-]+$/.test(this.token)) protocols.push(`checkmate.token.${this.token}`);
     const socket = new WebSocket(this.address, protocols);
     this.socket = socket;
-    let opened = false;
     socket.addEventListener("open", () => {
-      opened = true;
+      this.everOpened = true;
       this.pause = FIRST_PAUSE_MS;
       this.listener?.opened();
     });
@@ -56,14 +56,10 @@ export class SocketTransport implements Transport {
       const wait = this.pause * (0.75 + Math.random() / 2);
       this.pause = Math.min(this.pause * 2, LONGEST_PAUSE_MS);
       this.timer = setTimeout(() => this.connect(), wait);
-      const refused = event.code === 1008 || (!opened && this.served());
+      // A browser does not tell a page why: a token that is not taken looks like a daemon that is gone.
+      const refused = event.code === 1008 || !this.everOpened;
       this.listener?.closed({ address: this.address, refused, retryAt: Date.now() + wait });
     });
-  }
-
-  /** A daemon that serves the page but takes no token looks like one that is gone; the page's own address tells no more. */
-  private served(): boolean {
-    return this.token === null;
   }
 }
 

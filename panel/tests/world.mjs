@@ -1,0 +1,76 @@
+// A daemon that really runs, on a repository of its own: what tests/panel.mjs drives.
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const examples = new URL("../../examples/", import.meta.url).pathname;
+
+/** The scripted agents of an example, with changes made by `change` to each entry. */
+export function script(name, change = () => ({})) {
+  const whole = JSON.parse(readFileSync(join(examples, name, "script.json"), "utf8"));
+  const counts = {};
+  whole.replay = whole.replay.map((entry) => {
+    counts[entry.role] = (counts[entry.role] ?? 0) + 1;
+    return { ...entry, ...change(entry, counts[entry.role]) };
+  });
+  return whole;
+}
+
+export class World {
+  constructor(program) {
+    this.program = program;
+    this.folder = mkdtempSync(join(tmpdir(), "checkmate-panel-"));
+    this.home = join(this.folder, "home");
+    mkdirSync(this.home);
+  }
+
+  /** A repository with an example's files and a first commit. */
+  repository(name, example, configuration) {
+    const root = join(this.folder, name);
+    cpSync(join(examples, example, "workspace"), root, { recursive: true });
+    if (configuration !== undefined) writeFileSync(join(root, ".dualagent.json"), JSON.stringify(configuration, null, 2) + "\n");
+    const git = (...args) => execFileSync("git", ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", ...args], { cwd: root, stdio: "pipe" });
+    git("init", "-q", "-b", "main");
+    git("add", "-A");
+    git("commit", "-qm", "First commit");
+    return root;
+  }
+
+  /** Starts the daemon, on the same port as before if it ran already. */
+  async start(workspace, agents) {
+    const file = join(this.folder, "script.json");
+    writeFileSync(file, JSON.stringify(agents));
+    const args = ["serve", "--workspace", workspace, "--port", String(this.port ?? 0), "--replay", file];
+    const env = { ...process.env, HOME: this.home };
+    for (const name of Object.keys(env)) if (name.startsWith("XDG_")) delete env[name];
+    this.daemon = spawn(this.program, args, { cwd: workspace, env, stdio: ["ignore", "pipe", "pipe"] });
+    let said = "";
+    this.address = await new Promise((told, failed) => {
+      const read = (data) => {
+        said += data;
+        const found = /http:\/\/localhost:(\d+)\/#token=\w+/.exec(said);
+        if (found === null) return;
+        this.port = Number(found[1]);
+        told(found[0]);
+      };
+      this.daemon.stdout.on("data", read);
+      this.daemon.stderr.on("data", read);
+      this.daemon.on("exit", () => failed(new Error(`The daemon ended: ${said}`)));
+      setTimeout(() => failed(new Error(`The daemon does not tell its address: ${said}`)), 20_000);
+    });
+  }
+
+  async stop() {
+    const { daemon } = this;
+    if (daemon === undefined || daemon.exitCode !== null) return;
+    const ended = new Promise((end) => daemon.on("exit", end));
+    daemon.kill("SIGTERM");
+    await ended;
+  }
+
+  async end() {
+    await this.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
