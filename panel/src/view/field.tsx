@@ -1,10 +1,10 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 /** A text field that has the focus when it appears, and sends on Ctrl+Enter. */
 export function FocusedArea(props: { value: string; rows: number; onInput: (text: string) => void; onSend: () => void; onCancel: () => void }) {
   const { value, rows, onInput, onSend, onCancel } = props;
   const area = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => area.current?.focus(), []);
+  useLayoutEffect(() => area.current?.focus(), []);
   return (
     <textarea
       ref={area}
