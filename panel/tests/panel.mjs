@@ -3,9 +3,8 @@
 // its place, for working on it without building the program.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
-import { launch } from "./harness.mjs";
+import { browser, button, composer, connected, count, covers, eventually, gone, isAccessible, isColoured, message, open, page, problems, question, seen, show, step, verdict } from "./driver.mjs";
 import { script, World } from "./world.mjs";
 
 const program = process.env.CHECKMATE ?? new URL("../../target/debug/checkmate", import.meta.url).pathname;
@@ -13,83 +12,8 @@ if (!existsSync(program)) {
   console.error(`There is no ${program}. Build it, or set CHECKMATE to the program.`);
   process.exit(1);
 }
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const world = new World(program);
-const browser = await launch();
-let page;
-let step = "";
-let count = 0;
-
-async function covers(name, work) {
-  step = name;
-  await work();
-  count++;
-  console.log(`ok ${count} - ${name}`);
-}
-
-const button = (name, options) => page.getByRole("button", { name, exact: true, ...options });
-const message = (kind) => page.locator(`.message[data-kind="${kind}"]`);
-const composer = () => page.getByRole("textbox", { name: /What should be changed|What to tell the builder/ });
-const seen = (locator, timeout = 15_000) => locator.first().waitFor({ timeout });
-const gone = (locator) => locator.first().waitFor({ state: "hidden", timeout: 15_000 });
-const verdict = (title) => seen(page.locator(".verdict-title", { hasText: title }), 30_000);
-const question = (text) => seen(page.locator(".question", { hasText: text }), 30_000);
 const content = (path) => readFileSync(join(repository, path), "utf8");
-
-async function eventually(holds) {
-  for (let tries = 0; tries < 100 && !(await holds()); tries++) await page.waitForTimeout(50);
-  assert(await holds());
-}
-
-/** The colour that a label of that kind really has, as a hue in degrees and a saturation. */
-async function hue(kind) {
-  const rgb = await message(kind).first().locator(".label").evaluate((label) => getComputedStyle(label).color);
-  const [red, green, blue] = rgb.match(/[\d.]+/g).map((part) => Number(part) / 255);
-  const high = Math.max(red, green, blue);
-  const spread = high - Math.min(red, green, blue);
-  const raw = spread === 0 ? 0 : high === red ? ((green - blue) / spread) % 6 : high === green ? (blue - red) / spread + 2 : (red - green) / spread + 4;
-  return { hue: (raw * 60 + 360) % 360, strength: spread / high };
-}
-
-const HUES = { blue: [195, 235], green: [130, 170], purple: [250, 280], orange: [20, 36], yellow: [40, 60], red: [350, 365] };
-async function isColoured(kind, colour) {
-  const { hue: degrees, strength } = await hue(kind);
-  if (colour === "grey") return assert(strength < 0.25, `${kind} is not grey: ${strength}`);
-  const [from, to] = HUES[colour];
-  const turned = degrees < 10 ? degrees + 360 : degrees;
-  assert((turned >= from && turned <= to) || (degrees >= from && degrees <= to), `${kind} is not ${colour}: ${degrees}`);
-}
-
-async function isAccessible(where) {
-  await page.evaluate(axeSource);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  const bad = violations.filter((one) => one.impact === "serious" || one.impact === "critical");
-  assert.deepEqual(bad.map((one) => `${where}: ${one.id}: ${one.nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`), []);
-}
-
-async function open(address) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: "dark", bypassCSP: false });
-  page = await context.newPage();
-  page.setDefaultTimeout(15_000);
-  page.on("pageerror", (error) => problems.push(`${step}: ${error}`));
-  page.on("console", (entry) => {
-    const text = entry.text();
-    if (entry.type() === "error" && !text.includes("WebSocket connection")) problems.push(`${step}: ${text}`);
-  });
-  if (process.argv.includes("--dist")) {
-    // Not index.html: a page that came from a test may not connect to this machine.
-    await page.route(/localhost:\d+\/panel\.(js|css)$/, async (route) => {
-      const name = new URL(route.request().url()).pathname.slice(1);
-      const response = await route.fetch();
-      const body = readFileSync(new URL(`../dist/${name}`, import.meta.url));
-      const type = { js: "text/javascript", css: "text/css" }[name.split(".").pop()];
-      await route.fulfill({ body, headers: { ...response.headers(), "content-type": type, "content-length": String(body.length) } });
-    });
-  }
-  await page.goto(address);
-}
-
-const problems = [];
 const repository = world.repository("billing", "factorial", { test_command: "sh test/run.sh", approve_patches: false });
 const other = world.repository("words", "arbiter");
 const slow = script("factorial", (entry, number) =>
@@ -98,11 +22,6 @@ const slow = script("factorial", (entry, number) =>
     : { latency_ms: 2500, reply: { ...entry.reply, ...(number === 1 ? { issues: [...entry.reply.issues, { severity: "minor", description: "Name the argument", issue_id: "name" }] } : {}) } },
 );
 const request = "Add a function to src/math.sh that calculates factorial, with proper error handling and tests";
-
-async function connected() {
-  await button("Try now").click({ timeout: 2000 }).catch(() => {});
-  await seen(page.getByText("connected", { exact: true }), 20_000);
-}
 
 async function firstRun() {
   await covers("the page takes the token out of its address and connects (Status, grey)", async () => {
@@ -298,7 +217,7 @@ async function lostConnection() {
     await seen(page.locator(".notice.error"));
     await gone(page.locator(".question"));
     await page.context().close();
-    page = first;
+    show(first);
   });
   await covers("without a daemon the panel says so, keeps what it shows, and misses nothing when it is back", async () => {
     const before = await message("review").count();
@@ -320,7 +239,7 @@ async function listAndSettings() {
     assert((await page.locator(".run").count()) >= 3);
     await page.locator(".timeline").focus();
     await page.keyboard.press("/");
-    await page.keyboard.type("zero");
+    await page.keyboard.type("zero handle");
     await seen(page.getByText("1 run found"));
     await seen(page.locator("mark"));
     await page.keyboard.press("ArrowDown");
