@@ -194,22 +194,27 @@ export class RunModel {
         this.trouble = event.message;
         return this.status(event.message, at);
       case "error":
-        this.failure = event.error;
-        this.timeline.add({ kind: "error", text: event.error, at });
+        this.failure = this.named(event.error);
+        this.timeline.add({ kind: "error", text: this.failure, at });
         return this.end(at);
       case "cycle_complete":
         this.complete = event;
         this.timeline.open(null, at);
-        this.timeline.add({ kind: event.success ? "success" : "warning", text: event.message, at });
+        this.timeline.add({ kind: event.success ? "success" : "warning", text: this.named(event.message), at });
         return this.end(at);
       case "outcome":
         this.outcome = event.outcome;
-        if (event.outcome.outcome === "error" && this.failure !== event.outcome.message) {
-          this.failure = event.outcome.message;
-          this.timeline.add({ kind: "error", text: event.outcome.message, at });
+        if (event.outcome.outcome === "error" && this.failure !== this.named(event.outcome.message)) {
+          this.failure = this.named(event.outcome.message);
+          this.timeline.add({ kind: "error", text: this.failure, at });
         }
         return this.end(at);
     }
+  }
+
+  /** In messages, `RUN` stands for the run's name. */
+  private named(message: string): string {
+    return message.replace(/\bRUN\b/g, this.run);
   }
 
   private status(text: string, at: string): void {

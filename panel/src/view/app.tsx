@@ -147,7 +147,10 @@ function useSearchKey(open: () => void): void {
       if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       event.preventDefault();
       open();
-      requestAnimationFrame(() => dispatchEvent(new Event("checkmate:search")));
+      const toSearch = () => dispatchEvent(new Event("checkmate:search"));
+      // What is typed next belongs to the search already; where the list is not there yet, it is after the next drawing.
+      toSearch();
+      requestAnimationFrame(toSearch);
     };
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { AppState } from "../app/state.ts";
 import { standingTone } from "../model/headline.ts";
 import { day, duration, money, several } from "../text/format.ts";
@@ -57,7 +57,12 @@ export const History = memo(
 function SearchBox({ query }: { query: string }) {
   const panel = usePanel();
   const box = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  const [text, setText] = useState(query);
+  const search = (words: string) => {
+    setText(words);
+    panel.search(words);
+  };
+  useLayoutEffect(() => {
     const focus = () => box.current?.focus();
     addEventListener("checkmate:search", focus);
     return () => removeEventListener("checkmate:search", focus);
@@ -69,10 +74,10 @@ function SearchBox({ query }: { query: string }) {
       aria-label="Search runs"
       aria-keyshortcuts="/"
       placeholder="Search runs…  ( / )"
-      value={query}
-      onInput={(event) => panel.search(event.currentTarget.value)}
+      value={text}
+      onInput={(event) => search(event.currentTarget.value)}
       onKeyDown={(event) => {
-        if (event.key === "Escape") panel.search("");
+        if (event.key === "Escape") search("");
         if (event.key === "ArrowDown") {
           event.currentTarget.closest(".history")?.querySelector<HTMLElement>("[data-rove]")?.focus();
           event.preventDefault();
