@@ -15,7 +15,7 @@ use crate::error::CommandError;
 use crate::human::{Desk, Gate, Human, Said};
 use crate::interrupt::Heard;
 use crate::journal;
-use crate::launch::Order;
+use crate::launch::{self, Order};
 use crate::session::{Project, TASK};
 use crate::undo;
 use crate::wire::{AnswerWord, Envelope, Event, Message, Reply, Side, VERSION};
@@ -219,7 +219,7 @@ fn begin(daemon: &Arc<Daemon>, workspace: Option<&str>, wish: Wish) -> Result<Ru
     // Nobody is there who could be asked later.
     let unasked = !attended && config.land.is_none_or(|land| land == LandPolicy::Ask);
     let land = land.or(unasked.then_some(LandPolicy::Apply));
-    let follows = follows.map(|run| earlier(&project, &run)).transpose()?;
+    let follows = follows.map(|run| launch::earlier(&project, &run)).transpose()?;
     let task = Task { kind, follows, ..Task::of(request) };
     let human = if attended { Human::Desk(Arc::new(Desk::default())) } else { Human::Absent };
     let order = Order { task, land, script: daemon.script.as_deref() };
@@ -236,7 +236,7 @@ fn begin_patch(daemon: &Arc<Daemon>, workspace: Option<&str>, patch: String) -> 
     let project = Project::discover(&daemon.workspaces.find(workspace)?)?;
     project.repository.refuse_unmerged()?;
     let config = workspaces::configuration(&project, daemon.script.is_some())?;
-    let session = crate::launch::begin_patch(&project, &config, patch)?;
+    let session = launch::begin_patch(&project, &config, patch)?;
     let id = session.id.clone();
     drop(session);
     runs::start(daemon, &project, &id, Vec::new())?;
@@ -261,20 +261,6 @@ fn project_of(daemon: &Daemon, run: &RunId) -> Result<Project, CommandError> {
 /// Replays a run that nobody drives.
 fn replayed(project: &Project, run: &RunId) -> Result<Run, CommandError> {
     Ok(journal::read(&project.runs.run(run))?.replay(|_, _| {})?)
-}
-
-fn earlier(project: &Project, run: &RunId) -> Result<checkmate_machine::spec::Earlier, CommandError> {
-    let contents = journal::read(&project.runs.run(run))?;
-    let replayed = contents.replay(|_, _| {})?;
-    let goal = contents.header.tasks.first().map(|task| task.spec.task.goal.clone()).unwrap_or_default();
-    let task = TaskId::new(TASK);
-    let candidate = replayed.cycle(&task).and_then(|cycle| cycle.candidate());
-    Ok(checkmate_machine::spec::Earlier {
-        run: run.clone(),
-        goal,
-        outcome: replayed.outcome(&task),
-        diff: candidate.map(|candidate| candidate.diff.clone()).unwrap_or_default(),
-    })
 }
 
 fn list(daemon: &Daemon, workspace: Option<&str>, before: Option<&RunId>, limit: u32) -> Answered {

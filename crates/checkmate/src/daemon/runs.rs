@@ -216,7 +216,14 @@ fn advance(daemon: &Arc<Daemon>) {
         let live = Arc::clone(&next.live);
         let started = std::thread::Builder::new().name(name).spawn(move || {
             let live = Arc::clone(&next.live);
-            let result = drive(&shared, next);
+            // Whatever happens in one run, the others go on, and its place in the queue is given back.
+            let driven = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drive(&shared, next)));
+            let result = driven.unwrap_or_else(|_| {
+                Err(CommandError::local(format!(
+                    "The run {} ended unexpectedly. Please report this as a bug, with the run's journal.",
+                    live.id
+                )))
+            });
             over(&shared, &live, result);
         });
         if let Err(error) = started {
