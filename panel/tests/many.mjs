@@ -91,8 +91,9 @@ if (longest(proof) < 100) problems.push("The browser does not tell long tasks, s
 
 const burst = await measured(
   (done) =>
-    new Promise((finished) => {
+    new Promise((finished, failed) => {
       const began = performance.now();
+      setTimeout(() => failed(new Error(`The last frame is not shown: ${document.querySelector(".timeline").scrollTop} ${document.querySelector(".timeline").scrollHeight} ${document.querySelector(".timeline").clientHeight} ${[...document.querySelectorAll(".timeline-inner > section:last-of-type > div")].map((one) => one.childElementCount + "/" + one.offsetHeight).join(" ")}`)), 8_000);
       let at = 0;
       // As a fast daemon delivers a replay: a few hundred messages between two drawings.
       const deliver = () => {

@@ -1,4 +1,4 @@
-import type { RunState } from "../wire/protocol.ts";
+import type { RunId, RunState } from "../wire/protocol.ts";
 
 /** Puts runs into a list, the latest first; what was known of them is replaced. */
 export function mergeRuns(known: RunState[], told: RunState[]): RunState[] {
@@ -10,4 +10,16 @@ export function mergeRuns(known: RunState[], told: RunState[]): RunState[] {
   });
   if (fresh.size === 0) return merged;
   return [...fresh.values(), ...merged].sort((one, other) => (one.began < other.began ? 1 : one.began > other.began ? -1 : 0));
+}
+
+/** The runs that lead to a run, as far as they are known: the first one first. */
+export function conversation(runs: RunState[], last: RunId | null): RunState[] {
+  const chain: RunState[] = [];
+  for (let run = last; run !== null; ) {
+    const state = runs.find((one) => one.run === run);
+    if (state === undefined || chain.includes(state)) break;
+    chain.unshift(state);
+    run = state.follows ?? null;
+  }
+  return chain;
 }

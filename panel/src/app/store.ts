@@ -7,6 +7,8 @@ import { type AppState, emptyState, Models } from "./state.ts";
 
 /** The most time that frames may take before the page is drawn again. */
 const SLICE_MS = 8;
+/** How long frames may be taken without drawing, where many wait: a replay needs not be watched step by step. */
+const UNDRAWN_MS = 150;
 /** How soon frames are taken where nothing is drawn, because the page is hidden. */
 const HIDDEN_MS = 100;
 
@@ -26,6 +28,7 @@ export class Store {
   private queue: string[] = [];
   private head = 0;
   private scheduled = false;
+  private drawn = 0;
   private readonly problems = new Set<string>();
   private readonly latest = new Map<RunId, number>();
 
@@ -73,7 +76,9 @@ export class Store {
       this.head = 0;
     } else {
       this.schedule();
+      if (performance.now() - this.drawn < UNDRAWN_MS) return;
     }
+    this.drawn = performance.now();
     this.state = { ...this.state, announced: announce(this.state, this.models.get(this.state.shown), this.isBehind()) };
     for (const watcher of this.watchers) watcher();
   }

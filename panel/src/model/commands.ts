@@ -9,22 +9,19 @@ export interface Told {
   mine: boolean;
 }
 
-/** Says a command in words. Commands that a newer daemon knows are named as they are. */
+/** Says a command in words. */
 export function describeCommand(command: Command): Told {
-  const told = command as { command: string } & Record<string, unknown>;
-  const text = typeof told["text"] === "string" ? told["text"] : "";
-  switch (told.command) {
+  switch (command.command) {
     case "cancel":
-      return { text: told["reason"] ? `Stop. ${String(told["reason"])}` : "Stop.", about: null, mine: true };
+      return { text: command.reason === "" ? "Stop." : `Stop. ${command.reason}`, about: null, mine: true };
     case "comment": {
-      const path = typeof told["path"] === "string" ? told["path"] : null;
-      const line = typeof told["line"] === "number" ? `:${told["line"]}` : "";
-      return { text, about: path === null ? "to the builder" : `${path}${line}`, mine: true };
+      const line = command.line == null ? "" : `:${command.line}`;
+      return { text: command.text, about: command.path == null ? "to the builder" : `\`${command.path}${line}\``, mine: true };
     }
     case "dispute":
-      return { text, about: `disputes ${String(told["finding"] ?? "a finding")}`, mine: true };
+      return { text: command.text, about: `disputes \`${command.finding}\``, mine: true };
     case "land":
-      return { text: told["how"] === "commit" ? "Commit it." : "Bring it into my tree.", about: null, mine: true };
+      return { text: command.how === "commit" ? "Commit it." : "Bring it into my tree.", about: null, mine: true };
     case "taken_back":
       return { text: "The change was taken back.", about: null, mine: false };
     case "retry":
@@ -33,7 +30,5 @@ export function describeCommand(command: Command): Told {
       return { text: "The minutes of the budget are over.", about: null, mine: false };
     case "budget":
       return { text: "The budget was changed.", about: null, mine: false };
-    default:
-      return { text: `Told: ${told.command.replaceAll("_", " ")}.`, about: null, mine: false };
   }
 }

@@ -9,6 +9,8 @@ export interface FindingView {
   status: Finding["status"]["status"];
   turns: number[];
   answers: FindingAnswer[];
+  /** Why a person settled it, where one did. */
+  why: string | null;
   /** What a test settled, where one was asked for. */
   arbiter: ArbiterResult | "running" | null;
 }
@@ -23,7 +25,7 @@ export class Findings {
   /** All of them: those that stand first, the worst first. */
   list(): FindingView[] {
     const weight = { critical: 0, major: 1, minor: 2 };
-    const standing = { confirmed: 0, open: 1, refuted: 2, gone: 3 };
+    const standing = { confirmed: 0, open: 1, refuted: 2, settled: 2, gone: 3 };
     return [...this.byId.values()].sort(
       (one, other) => standing[one.status] - standing[other.status] || weight[one.issue.severity] - weight[other.issue.severity],
     );
@@ -47,9 +49,10 @@ export class Findings {
         id,
         named: before?.named ?? issue.issue_id != null,
         issue,
-        status: "open",
+        status: before?.status === "settled" ? "settled" : "open",
         turns: before === undefined ? [turn] : before.turns.includes(turn) ? before.turns : [...before.turns, turn],
         answers: before?.answers ?? [],
+        why: before?.why ?? null,
         arbiter: before?.arbiter ?? null,
       });
     }
@@ -82,13 +85,20 @@ export class Findings {
     this.byId.set(finding.id, { ...finding, arbiter: result, status: status[result.outcome] });
   }
 
+  /** A person says that a finding does not stand. */
+  dismissed(id: string, why: string): void {
+    this.revision++;
+    const finding = this.byId.get(id);
+    if (finding !== undefined) this.byId.set(id, { ...finding, status: "settled", why });
+  }
+
   judged(findings: Finding[]): void {
     this.revision++;
     const arbiters = new Map([...this.byId.values()].map((finding) => [finding.issue.description, finding.arbiter]));
     this.byId.clear();
     for (const { id, issue, status, turns, answers } of findings) {
       const arbiter = arbiters.get(issue.description) ?? null;
-      this.byId.set(id, { id, named: true, issue, status: status.status, turns, answers, arbiter });
+      this.byId.set(id, { id, named: true, issue, status: status.status, turns, answers, arbiter, why: status.status === "settled" ? status.why : null });
     }
   }
 }

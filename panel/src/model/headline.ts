@@ -36,6 +36,7 @@ const STOPPED: Record<StoppedBy, string> = {
   goal_conflict: "The goal and a test contradict each other.",
   unusable_reply: "An agent gave no usable reply.",
   landing_conflict: "Your later edits contradict the change.",
+  not_applied: "The patch does not fit your tree.",
   not_landed: "It waits to be brought into your tree.",
   budget: "The budget leaves no room for the next step.",
   cancelled: "It was stopped.",
@@ -90,9 +91,11 @@ function settled(model: RunModel, state: RunState | undefined): Told {
 
 function going(model: RunModel): Headline {
   const busy = working(model);
-  const decided = model.verdict?.turn === model.turn ? model.verdict.verdict : null;
+  // While the next candidate has not been tested, the latest verdict speaks.
+  const current = model.verdict !== null && model.verdict.turn >= model.checksTurn ? model.verdict : null;
+  const decided = current?.verdict ?? null;
   const changes = decided?.gates.filter((gate) => !gate.passed && gate.state !== "pending").map((gate) => gate.message) ?? [];
-  const now = { sentence: busy, changes, turn: model.turn };
+  const now = { sentence: busy, changes, turn: current?.turn ?? model.turn };
   if (decided?.decision === "approved") return { ...now, tone: "ok", title: "Approved" };
   if (decided?.decision === "blocked") return { ...now, tone: "err", title: "Blocked" };
   if (decided?.decision === "objections") return { ...now, tone: "warn", title: "Changes requested" };
@@ -127,6 +130,8 @@ export function standingTone(state: RunState): { tone: Tone; word: string } {
       return { tone: "idle", word: "interrupted" };
     case "approved":
       return { tone: "ok", word: state.landed ? "approved" : "approved · not in your tree" };
+    case "applied":
+      return { tone: "ok", word: state.landed ? "your patch · applied" : "your patch · taken back" };
     case "not_approved":
       if (state.stopped_by === "cancelled") return { tone: "idle", word: "stopped" };
       if (state.stopped_by === "not_landed") return { tone: "ok", word: "approved · not in your tree" };

@@ -63,7 +63,7 @@ export interface Section {
   revision: number;
 }
 
-const BLOCK_SIZE = 40;
+const BLOCK_SIZE = 12;
 const EVIDENCE_SIZE = 40;
 
 /** The messages of a run, in sections. Adding one costs the same however many there are. */

@@ -176,6 +176,10 @@ export class RunModel {
         this.verdict = { verdict: event.verdict, turn: this.turn };
         this.findings.judged(event.findings);
         return;
+      case "turn_judged":
+        this.verdict = { verdict: event.verdict, turn: event.turn };
+        this.findings.judged(event.findings);
+        return;
       case "question_asked":
         this.questions.set(event.gate, { gate: event.gate, question: event.question, at });
         return;
@@ -267,6 +271,7 @@ export class RunModel {
 
   private commanded({ command }: EventOf<"command_taken">, at: string): void {
     const told = describeCommand(command);
+    if (command.command === "dispute") this.findings.dismissed(command.finding, command.text);
     if (command.command === "taken_back") this.takenBack = true;
     if (command.command === "land") this.takenBack = false;
     if (command.command === "budget" && command.role === null && this.started !== null) {

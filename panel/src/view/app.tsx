@@ -7,6 +7,7 @@ import { visible } from "../text/visible.ts";
 import { IssuesCard } from "./card/issues.tsx";
 import { RunCard } from "./card/run.tsx";
 import { VerdictCard } from "./card/verdict.tsx";
+import { conversation } from "../app/runs.ts";
 import { Composer } from "./composer.tsx";
 import { PanelContext } from "./context.ts";
 import { Disconnected } from "./disconnected.tsx";
@@ -50,7 +51,7 @@ export function App({ panel }: { panel: Panel }) {
             <main class="conversation" aria-label="Conversation">
               {narrow && state.shown !== null && <VerdictStrip model={model} run={run} />}
               {state.shown === null && <Welcome />}
-              <TimelineView key={state.shown ?? ""} model={model} />
+              <TimelineView key={state.shown ?? ""} model={model} earlier={conversation(state.runs, model.started?.event.follows ?? null)} />
               <div class="bottom">
                 <Disconnected connection={state.connection} />
                 <Waiting model={model} others={others} />

@@ -114,7 +114,7 @@ function RunRow(props: { run: RunState; current: boolean; excerpt: string | null
 }
 
 function stateLine(run: RunState, word: string): string {
-  const parts = [word];
+  const parts = run.follows == null ? [word] : ["follow-up", word];
   if (run.standing === "approved" && run.turn > 0) parts.push(several(run.turn, "turn"));
   if (run.usage.cost_micro_usd != null) parts.push(money(run.usage.cost_micro_usd));
   else if (run.standing === "approved") parts.push(duration(Date.parse(run.changed) - Date.parse(run.began)));

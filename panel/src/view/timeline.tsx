@@ -1,7 +1,11 @@
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Block, Section } from "../model/item.ts";
 import type { RunModel } from "../model/run.ts";
+import { standingTone } from "../model/headline.ts";
 import { several } from "../text/format.ts";
+import { visible } from "../text/visible.ts";
+import type { RunState } from "../wire/protocol.ts";
+import { usePanel } from "./context.ts";
 import { LineCounts } from "./diff/diff.tsx";
 import { Icon, ToneIcon } from "./icon.tsx";
 import { LiveMessages } from "./live.tsx";
@@ -10,19 +14,14 @@ import { Message } from "./message/message.tsx";
 import { Windowed } from "./windowed.tsx";
 
 /** Fewer blocks than this are all in the page, so that the browser's own search finds everything. */
-const WINDOWED_FROM = 12;
+const WINDOWED_FROM = 40;
 const NEAR_THE_END_PX = 80;
 
 /** The conversation: turns, the settled ones folded, and what goes on at the end. */
-export function TimelineView({ model }: { model: RunModel }) {
-  const scroller = useRef<HTMLDivElement>(null);
-  const follows = useRef(true);
+export function TimelineView({ model, earlier }: { model: RunModel; earlier: RunState[] }) {
+  const { scroller, inner, onScroll } = useFollowing();
   const [folds, setFolds] = useState<ReadonlyMap<number, boolean>>(new Map());
   const toggle = useCallback((key: number, open: boolean) => setFolds((known) => new Map(known).set(key, open)), []);
-  useLayoutEffect(() => {
-    const element = scroller.current;
-    if (element !== null && follows.current) element.scrollTop = element.scrollHeight;
-  }, [model.revision]);
   const { sections } = model.timeline;
   const lastTurn = sections.findLast((section) => section.turn !== null)?.key;
   const blocks = sections.reduce((sum, section) => sum + section.blocks.length, 0);
@@ -34,11 +33,10 @@ export function TimelineView({ model }: { model: RunModel }) {
       role="log"
       aria-live="off"
       aria-label="Conversation"
-      onScroll={({ currentTarget: at }) => {
-        follows.current = at.scrollHeight - at.scrollTop - at.clientHeight < NEAR_THE_END_PX;
-      }}
+      onScroll={onScroll}
     >
-      <div class="timeline-inner">
+      <div class="timeline-inner" ref={inner}>
+        <Earlier runs={earlier} />
         {sections.map((section) => (
           <SectionView
             key={section.key}
@@ -55,6 +53,58 @@ export function TimelineView({ model }: { model: RunModel }) {
         <LiveMessages model={model} />
       </div>
     </div>
+  );
+}
+
+/** Keeps the end in sight as things are added, until the person scrolls up, and again when they are back at the end. */
+function useFollowing() {
+  const scroller = useRef<HTMLDivElement>(null);
+  const inner = useRef<HTMLDivElement>(null);
+  const follows = useRef(true);
+  /** Where the last step to the end came to rest: a scroll to there was not the person's. */
+  const rest = useRef(0);
+  useLayoutEffect(() => {
+    const toEnd = () => {
+      const element = scroller.current;
+      if (element === null || !follows.current) return;
+      element.scrollTop = element.scrollHeight;
+      rest.current = element.scrollTop;
+    };
+    toEnd();
+    const sizes = new ResizeObserver(toEnd);
+    if (inner.current !== null) sizes.observe(inner.current);
+    if (scroller.current !== null) sizes.observe(scroller.current);
+    return () => sizes.disconnect();
+  }, []);
+  const onScroll = useCallback(({ currentTarget: at }: { currentTarget: HTMLElement }) => {
+    const isAtEnd = at.scrollHeight - at.scrollTop - at.clientHeight < NEAR_THE_END_PX;
+    if (isAtEnd) follows.current = true;
+    else if (Math.abs(at.scrollTop - rest.current) > 2) follows.current = false;
+    // The browser keeps what is read in its place, but not while the end is what is read.
+    at.style.overflowAnchor = follows.current ? "none" : "auto";
+  }, []);
+  return { scroller, inner, onScroll };
+}
+
+/** The runs that this one goes on from, the first one first. */
+function Earlier({ runs }: { runs: RunState[] }) {
+  const panel = usePanel();
+  if (runs.length === 0) return null;
+  return (
+    <ol class="earlier" aria-label="Earlier in this conversation">
+      {runs.map((run) => {
+        const { tone, word } = standingTone(run);
+        return (
+          <li key={run.run}>
+            <button type="button" onClick={() => panel.show(run.run)}>
+              <ToneIcon tone={tone} word={word} />
+              <span>{visible(run.request)}</span>
+              <span class="muted">{word}</span>
+            </button>
+          </li>
+        );
+      })}
+    </ol>
   );
 }
 

@@ -4,19 +4,31 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 /** How far outside of what is seen things are drawn. */
 const MARGIN = "1500px 0px";
 const watched = new WeakMap<Element, (near: boolean) => void>();
-let observer: IntersectionObserver | undefined;
+const observers = new WeakMap<Element, IntersectionObserver>();
+
+/** One observer for each element that scrolls: a margin around the window would not reach into it. */
+function observerOf(root: Element): IntersectionObserver {
+  let observer = observers.get(root);
+  if (observer === undefined) {
+    observer = new IntersectionObserver(
+      (entries) => {
+        for (const entry of entries) watched.get(entry.target)?.(entry.isIntersecting);
+      },
+      { root, rootMargin: MARGIN },
+    );
+    observers.set(root, observer);
+  }
+  return observer;
+}
 
 function observe(element: Element, tell: (near: boolean) => void): () => void {
-  observer ??= new IntersectionObserver(
-    (entries) => {
-      for (const entry of entries) watched.get(entry.target)?.(entry.isIntersecting);
-    },
-    { rootMargin: MARGIN },
-  );
+  const root = element.closest(".timeline");
+  if (root === null) return () => undefined;
+  const observer = observerOf(root);
   watched.set(element, tell);
   observer.observe(element);
   return () => {
-    observer?.unobserve(element);
+    observer.unobserve(element);
     watched.delete(element);
   };
 }

@@ -1,5 +1,5 @@
 // Made by `npm run types` from docs/schema/{frames,messages}.schema.json; never edited.
-// SHA-256 of the two, one after the other: afaea44e99eae0bc585450fa454d203ec177501d7f9c712a358015ba3535e764
+// SHA-256 of the two, one after the other: 53ec141a331382bb100ba5567e0abb618cd4e3e6b4997e8a49b0a3d9582ee3f0
 
 /**
  * Everything that is told.
@@ -219,6 +219,12 @@ status: "refuted"
  * The test's files.
  */
 tests: string[]
+} | {
+status: "settled"
+/**
+ * Why.
+ */
+why: string
 })
 /**
  * The end of a cycle.
@@ -229,6 +235,12 @@ outcome: "approved"
  * The new commit, when landing by commit.
  */
 commit: (CommitId | null)
+/**
+ * The files that changed in the user's tree.
+ */
+files: string[]
+} | {
+outcome: "applied"
 /**
  * The files that changed in the user's tree.
  */
@@ -254,7 +266,7 @@ export type CommitId = string
 /**
  * The rules that end a run without an approval that landed.
  */
-export type StoppedBy = ("max_iterations" | "oscillation" | "moderator" | "needs_human" | "goal_conflict" | "unusable_reply" | "landing_conflict" | "not_landed" | "budget" | "cancelled" | "dependency_failed")
+export type StoppedBy = ("max_iterations" | "oscillation" | "moderator" | "needs_human" | "goal_conflict" | "unusable_reply" | "landing_conflict" | "not_landed" | "not_applied" | "budget" | "cancelled" | "dependency_failed")
 /**
  * What happens in a run beside what the machine tells.
  */
@@ -287,6 +299,10 @@ budget: Limits
  * Whether somebody is there to answer questions.
  */
 attended: boolean
+/**
+ * The run that it goes on from.
+ */
+follows: (RunId | null)
 /**
  * What commands could do on the machine although they should not.
  */
@@ -334,6 +350,17 @@ total: Usage
  */
 requests: number
 } | {
+type: "turn_judged"
+/**
+ * The turn.
+ */
+turn: number
+verdict: Verdict
+/**
+ * The findings it was computed from.
+ */
+findings: Finding[]
+} | {
 type: "question_asked"
 /**
  * The question's name; `answer` wants it.
@@ -364,6 +391,10 @@ type: "part_failed"
  */
 message: string
 })
+/**
+ * Names a run for as long as its journal exists.
+ */
+export type RunId = string
 /**
  * Names a person's or an agent's part in a run, independent of the preset's display name.
  */
@@ -438,6 +469,30 @@ command: "budget"
  */
 role: (Role | null)
 limits: Limits
+} | {
+command: "comment"
+/**
+ * What was said.
+ */
+text: string
+/**
+ * The file that it is about.
+ */
+path?: (string | null)
+/**
+ * The line of that file as the change leaves it, from 1.
+ */
+line?: (number | null)
+} | {
+command: "dispute"
+/**
+ * The finding's id.
+ */
+finding: string
+/**
+ * Why.
+ */
+text: string
 } | {
 command: "taken_back"
 } | {
@@ -549,13 +604,9 @@ values: ConfigurationValue[]
 saved: boolean
 })
 /**
- * Names a run for as long as its journal exists.
- */
-export type RunId = string
-/**
  * Where a run stands, in a word.
  */
-export type Standing = ("queued" | "running" | "waiting" | "interrupted" | "approved" | "not_approved" | "error")
+export type Standing = ("queued" | "running" | "waiting" | "interrupted" | "approved" | "applied" | "not_approved" | "error")
 /**
  * Before or after a change.
  */
@@ -1305,6 +1356,10 @@ files: string[]
  * Whether its change is in the user's tree.
  */
 landed: boolean
+/**
+ * The run that it goes on from.
+ */
+follows: (RunId | null)
 }
 /**
  * A run that a search found.

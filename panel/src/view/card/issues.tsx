@@ -42,6 +42,11 @@ function FindingRow({ finding, model }: { finding: FindingView; model: RunModel 
           Builder, <span class="tag">{answer.answer}</span> <Rich text={answer.text} />
         </p>
       ))}
+      {finding.why !== null && finding.why !== "" && (
+        <p class="fine">
+          You: <Rich text={finding.why} />
+        </p>
+      )}
       {arbiter !== null && arbiter !== "running" && (
         <details class="fold fine">
           <summary>

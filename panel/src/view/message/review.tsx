@@ -97,7 +97,7 @@ export function Severity({ issue }: { issue: Issue }) {
   return <span class={`severity ${issue.severity}`}>{issue.severity}</span>;
 }
 
-const STATUS = { open: "open", gone: "not raised again", confirmed: "confirmed by a test", refuted: "refuted by a test" } as const;
+const STATUS = { open: "open", gone: "not raised again", confirmed: "confirmed by a test", refuted: "refuted by a test", settled: "settled by you" } as const;
 
 /** Where a finding stands. */
 export function FindingStatus({ finding }: { finding: FindingView }) {
