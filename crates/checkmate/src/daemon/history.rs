@@ -42,12 +42,14 @@ impl History {
         self.with(|index| renew(index, &project.runs.run(id), id).map(drop)).ok();
     }
 
-    /// Lists runs of a workspace, the latest first, at most so many, and tells whether there are more.
+    /// Lists runs of a workspace, the latest first, at most so many, and tells whether there are more. Of runs that go on
+    /// `live` knows where they stand.
     pub(super) fn list(
         &self,
         project: &Project,
         before: Option<&RunId>,
         limit: usize,
+        live: impl Fn(&RunId) -> Option<RunState>,
     ) -> Result<(Vec<RunState>, bool), CommandError> {
         let runs = project.runs.list()?;
         let older = runs.iter().rev().filter(|run| before.is_none_or(|before| *run < before));
@@ -55,7 +57,8 @@ impl History {
         let more = wanted.len() > limit;
         let states = self.with(|index| {
             let runs = wanted.iter().take(limit);
-            Ok(runs.filter_map(|id| renew(index, &project.runs.run(id), id).ok().flatten()).collect())
+            let past = |id: &RunId| renew(index, &project.runs.run(id), id).ok().flatten();
+            Ok(runs.filter_map(|id| live(id).or_else(|| past(id))).collect())
         })?;
         Ok((states, more))
     }

@@ -271,17 +271,13 @@ fn list(daemon: &Daemon, workspace: Option<&str>, before: Option<&RunId>, limit:
     };
     let (mut lists, mut any_more) = (Vec::new(), false);
     for project in roots.iter().filter_map(|root| Project::discover(root).ok()) {
-        let (states, more) = daemon.history.list(&project, before, limit)?;
+        let live = |id: &RunId| daemon.runs.live(id).map(|live| live.feed.state());
+        let (states, more) = daemon.history.list(&project, before, limit, live)?;
         any_more |= more;
         lists.push(states);
     }
     let total: usize = lists.iter().map(Vec::len).sum();
-    let mut runs = history::merged(lists, limit);
-    for state in &mut runs {
-        if let Some(live) = daemon.runs.live(&state.run) {
-            *state = live.feed.state();
-        }
-    }
+    let runs = history::merged(lists, limit);
     Ok(Some(Reply::Runs { runs, more: any_more || total > limit }))
 }
 
