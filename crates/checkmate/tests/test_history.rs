@@ -1,7 +1,7 @@
 //! Looking back: `runs`, `show`, `replay`.
 
 use crate::environment::{TestEnvironment, assert_has, assert_has_not};
-use crate::script::{Script, approves, builds, reshout};
+use crate::script::{Script, adds, approves, builds};
 
 #[test]
 fn a_repository_without_runs_says_how_to_begin() {
@@ -130,7 +130,7 @@ fn a_replay_that_decides_otherwise_is_an_error() {
 fn a_request_goes_on_from_an_earlier_run() {
     let environment = TestEnvironment::new();
     environment.cycle(&Script::approved()).ended(0);
-    let script = Script::new().builder(builds(&reshout("$1!", "$1!!"))).reviewer(approves());
+    let script = Script::new().builder(builds(&adds("src/more.sh", &["more() { :; }"]))).reviewer(approves());
     environment.cycle_with(&script, &["--follows", "latest"]).ended(0);
     for role in ["builder", "reviewer"] {
         let prompts = environment.prompts(role);
