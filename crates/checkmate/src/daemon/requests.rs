@@ -307,7 +307,9 @@ fn say(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Answered {
 fn cancel(daemon: &Arc<Daemon>, run: &RunId, reason: String) -> Answered {
     let reason = if reason.trim().is_empty() { "A client ended it.".to_owned() } else { reason };
     let command = Command::Cancel { reason };
-    if let Some(live) = daemon.runs.live(run) {
+    if runs::end_waiting(daemon, run, command.clone()) {
+        // It needs no turn to end.
+    } else if let Some(live) = daemon.runs.live(run) {
         live.say(Heard::Command(command));
     } else {
         go_on(daemon, run, vec![command])?;

@@ -73,6 +73,14 @@ struct Lanes {
     closed: bool,
 }
 
+impl Lanes {
+    /// Counts a run that goes on from here.
+    fn count(&mut self, run: &Waiting) {
+        let root = run.live.project.repository.root().to_owned();
+        *self.going.entry(root).or_default() += 1;
+    }
+}
+
 impl Runs {
     pub(super) fn new(at_once: usize) -> Self {
         Self { at_once, lanes: Mutex::default(), idle: Notify::new() }
@@ -208,27 +216,44 @@ fn advance(daemon: &Arc<Daemon>) {
                 return;
             };
             let Some(next) = lanes.queue.remove(index) else { return };
-            let root = next.live.project.repository.root().to_owned();
-            *lanes.going.entry(root).or_default() += 1;
+            lanes.count(&next);
             next
         };
-        let (name, shared) = (format!("run {}", next.live.id), Arc::clone(daemon));
-        let live = Arc::clone(&next.live);
-        let started = std::thread::Builder::new().name(name).spawn(move || {
-            let live = Arc::clone(&next.live);
-            // Whatever happens in one run, the others go on, and its place in the queue is given back.
-            let driven = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drive(&shared, next)));
-            let result = driven.unwrap_or_else(|_| {
-                Err(CommandError::local(format!(
-                    "The run {} ended unexpectedly. Please report this as a bug, with the run's journal.",
-                    live.id
-                )))
-            });
-            over(&shared, &live, result);
+        go(daemon, next);
+    }
+}
+
+/// Says a last word to a run that waits for its turn: it needs none to end. False if it does not wait.
+pub(super) fn end_waiting(daemon: &Arc<Daemon>, id: &RunId, command: Command) -> bool {
+    let waiting = {
+        let mut lanes = daemon.runs.lanes();
+        let index = lanes.queue.iter().position(|one| one.live.id == *id);
+        let Some(mut waiting) = index.and_then(|index| lanes.queue.remove(index)) else { return false };
+        waiting.commands.push(command);
+        lanes.count(&waiting);
+        waiting
+    };
+    go(daemon, waiting);
+    true
+}
+
+/// Drives a run on a thread of its own.
+fn go(daemon: &Arc<Daemon>, next: Waiting) {
+    let (name, shared, live) = (format!("run {}", next.live.id), Arc::clone(daemon), Arc::clone(&next.live));
+    let driven = Arc::clone(&live);
+    let started = std::thread::Builder::new().name(name).spawn(move || {
+        // Whatever happens in one run, the others go on, and its place in the queue is given back.
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drive(&shared, next)));
+        let result = result.unwrap_or_else(|_| {
+            Err(CommandError::local(format!(
+                "The run {} ended unexpectedly. Please report this as a bug, with the run's journal.",
+                driven.id
+            )))
         });
-        if let Err(error) = started {
-            over(daemon, &live, Err(CommandError::local(format!("No thread could be started: {error}."))));
-        }
+        over(&shared, &driven, result);
+    });
+    if let Err(error) = started {
+        over(daemon, &live, Err(CommandError::local(format!("No thread could be started: {error}."))));
     }
 }
 
