@@ -57,7 +57,15 @@ impl History {
         let more = wanted.len() > limit;
         let states = self.with(|index| {
             let runs = wanted.iter().take(limit);
-            let past = |id: &RunId| renew(index, &project.runs.run(id), id).ok().flatten();
+            let past = |id: &RunId| {
+                let folder = project.runs.run(id);
+                let mut state = renew(index, &folder, id).ok().flatten()?;
+                // Its journal does not say whether somebody else drives it right now.
+                if state.standing == Standing::Interrupted && journal::is_driven(&folder) {
+                    state.standing = Standing::Running;
+                }
+                Some(state)
+            };
             Ok(runs.filter_map(|id| live(id).or_else(|| past(id))).collect())
         })?;
         Ok((states, more))

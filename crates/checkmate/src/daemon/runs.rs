@@ -4,7 +4,7 @@
 //! killed goes on with exactly these when it is started again.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use checkmate_machine::event::Command;
@@ -13,6 +13,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::Daemon;
 use super::feed::{Feed, Teller};
+use super::follower;
 use crate::driver::{self, Attendance, Drove};
 use crate::error::CommandError;
 use crate::human::{Desk, Human};
@@ -132,7 +133,7 @@ pub(super) fn feed(daemon: &Daemon, project: &Project, id: &RunId) -> Result<Arc
     if let Some(feed) = kept.filter(|feed| feed.is_fresh(&project.runs.run(id))) {
         return Ok(feed);
     }
-    let feed = told(&project.runs.run(id))?;
+    let feed = follower::told(daemon, &project.runs.run(id))?;
     keep(&mut daemon.runs.lanes(), Arc::clone(&feed));
     Ok(feed)
 }
@@ -144,20 +145,6 @@ fn keep(lanes: &mut Lanes, feed: Arc<Feed>) {
     while lanes.kept.len() > KEPT {
         lanes.kept.pop_front();
     }
-}
-
-/// Reads the feed of a run that nobody here drives.
-fn told(folder: &Path) -> Result<Arc<Feed>, CommandError> {
-    let contents = journal::read(folder)?;
-    let feed = Arc::new(Feed::new(contents.header.clone(), Standing::Interrupted));
-    let mut teller = Teller { feed: Arc::clone(&feed), desk: None, changed: None };
-    let run = contents.retell(&mut teller)?;
-    feed.read_up_to(contents.length());
-    if run.outcome(&TaskId::new(TASK)).is_none() {
-        let driven = journal::is_driven(folder);
-        feed.stands(if driven { Standing::Running } else { Standing::Interrupted }, None);
-    }
-    Ok(feed)
 }
 
 /// Drives a run from here on, as soon as it is its turn. `commands` are said to it first.
