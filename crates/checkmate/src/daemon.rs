@@ -2,12 +2,13 @@
 //! anything: clients say what they want, and see what happens.
 //!
 //! [`Daemon`] holds what all connections share. `runs` drives runs, each on a thread of its own; `feed` is what is told
-//! of one; `connection` is one client; `door` decides who comes in; `history` finds past runs.
+//! of one, and `follower` of one that another process drives; `connection` is one client; `door` decides who comes in; `history` finds past runs.
 
 mod assets;
 mod connection;
 mod door;
 mod feed;
+mod follower;
 mod history;
 mod requests;
 mod runs;

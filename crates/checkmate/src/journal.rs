@@ -28,6 +28,9 @@ use crate::watch::Watch;
 
 /// The version that this program writes, and the only one that it drives on.
 const VERSION: u32 = 1;
+/// How often a lock that is held is tried again, and after how long.
+const LOOKS: u32 = 4;
+const LOOK: Duration = Duration::from_millis(5);
 /// A line longer than this is no line of ours.
 const LONGEST_LINE: u64 = 512 << 20;
 
@@ -504,12 +507,25 @@ impl Contents {
     pub fn retell(&self, watcher: &mut dyn Watch) -> Result<Run, JournalError> {
         let mut run = self.header.start()?;
         watcher.stand(&run);
-        for record in self.records() {
-            let action = self.answered(&run, record)?.cloned();
-            let notices = run.handle(&record.event);
-            watcher.advance(record, action.as_ref(), &notices, &run);
-        }
+        self.retell_from(&mut run, 0, watcher)?;
         Ok(run)
+    }
+
+    /// Tells a watcher what has happened since so many events; returns how many there are now.
+    pub fn retell_from(
+        &self,
+        run: &mut Run,
+        told: usize,
+        watcher: &mut dyn Watch,
+    ) -> Result<usize, JournalError> {
+        let mut count = told;
+        for record in self.records().skip(told) {
+            let action = self.answered(run, record)?.cloned();
+            let notices = run.handle(&record.event);
+            watcher.advance(record, action.as_ref(), &notices, run);
+            count += 1;
+        }
+        Ok(count)
     }
 
     /// Returns what a record answers, which has to be what the run asks for.
@@ -653,7 +669,16 @@ pub(crate) fn lock(folder: &Path) -> Result<File, JournalError> {
         .truncate(false)
         .open(&path)
         .map_err(|source| io("lock", &path, source))?;
-    match file.try_lock() {
+    // Somebody who only looks whether the run is driven holds it for a moment.
+    let mut tried = file.try_lock();
+    for look in 1..LOOKS {
+        if !matches!(tried, Err(std::fs::TryLockError::WouldBlock)) {
+            break;
+        }
+        std::thread::sleep(LOOK * look);
+        tried = file.try_lock();
+    }
+    match tried {
         Ok(()) => {}
         Err(std::fs::TryLockError::WouldBlock) => {
             let mut holder = String::new();

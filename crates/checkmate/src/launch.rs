@@ -1,12 +1,13 @@
 //! How a run begins, from wherever it is asked for: a task, the repository's configuration, and who is there to be asked.
 
-use checkmate_machine::spec::{LandPolicy, Product, Spec, Task};
+use checkmate_machine::ids::{RunId, TaskId};
+use checkmate_machine::spec::{Earlier, LandPolicy, Product, Spec, Task};
 
 use crate::config::Config;
 use crate::error::CommandError;
 use crate::human::Human;
-use crate::journal::Shell;
-use crate::session::{Project, Session};
+use crate::journal::{self, Shell};
+use crate::session::{Project, Session, TASK};
 
 /// A run that somebody asks for.
 #[derive(Debug, Clone)]
@@ -38,6 +39,21 @@ impl Order<'_> {
         let shell = Shell { roles, scripted: script.is_some(), ..shell(config) };
         Session::create(project, spec, shell, script)
     }
+}
+
+/// Returns what a run that goes on from another one is told of it.
+pub fn earlier(project: &Project, run: &RunId) -> Result<Earlier, CommandError> {
+    let contents = journal::read(&project.runs.run(run))?;
+    let replayed = contents.replay(|_, _| {})?;
+    let goal = contents.header.tasks.first().map(|task| task.spec.task.goal.clone()).unwrap_or_default();
+    let task = TaskId::new(TASK);
+    let candidate = replayed.cycle(&task).and_then(|cycle| cycle.candidate());
+    Ok(Earlier {
+        run: run.clone(),
+        goal,
+        outcome: replayed.outcome(&task),
+        diff: candidate.map(|candidate| candidate.diff.clone()).unwrap_or_default(),
+    })
 }
 
 /// Begins a run that brings a patch of the user's own to their tree: nobody makes it and nobody judges it, but what is

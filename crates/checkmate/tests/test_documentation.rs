@@ -75,13 +75,17 @@ const README: [Play; 1] = [play("README.md", &["Use it"], scenes::typescript)];
 const PLAYS: [&[Play]; 6] = [&FIRST_STEPS, &SEEN, &LATER, &SETTINGS, &OTHER_PAGES, &README];
 
 /// Commands that no test types, and why.
-const NOT_TYPED: [(&str, &str); 17] = [
+const NOT_TYPED: [(&str, &str); 18] = [
     (
         "cargo install --locked --path crates/checkmate",
         "it would build the program that is under test once more",
     ),
     ("cargo run --release -- demo", "`./test` plays the demo, and so does `test_demo`"),
     ("./test", "it runs this test"),
+    (
+        "npm ci --prefix panel && npm run --prefix panel build",
+        "it needs Node.js; `./test` checks what it makes",
+    ),
     ("checkmate serve", "it serves until it is stopped; `test_serve` starts it"),
     ("cargo nextest run -p checkmate-machine", "`./test` runs it"),
     ("cargo nextest run -p checkmate -E 'test(journal)'", "`./test` runs all of these"),

@@ -1,7 +1,7 @@
 //! Looking back: `runs`, `show`, `replay`.
 
 use crate::environment::{TestEnvironment, assert_has, assert_has_not};
-use crate::script::Script;
+use crate::script::{Script, adds, approves, builds};
 
 #[test]
 fn a_repository_without_runs_says_how_to_begin() {
@@ -124,4 +124,31 @@ fn a_replay_that_decides_otherwise_is_an_error() {
     assert_ne!(text, changed);
     std::fs::write(&path, changed).unwrap();
     assert_has(environment.run(&["replay", "latest"]).ended(1), &["comes to another outcome"]);
+}
+
+#[test]
+fn a_request_goes_on_from_an_earlier_run() {
+    let environment = TestEnvironment::new();
+    environment.cycle(&Script::approved()).ended(0);
+    let script = Script::new().builder(builds(&adds("src/more.sh", &["more() { :; }"]))).reviewer(approves());
+    environment.cycle_with(&script, &["--follows", "latest"]).ended(0);
+    for role in ["builder", "reviewer"] {
+        let prompts = environment.prompts(role);
+        let latest = prompts.last().unwrap();
+        assert_has(latest, &["## EARLIER_RUN", "It was approved", "+shout() { echo \"$1!\"; }"]);
+    }
+    environment.cycle_with(&Script::approved(), &["--follows", "nothing"]).ended(64);
+}
+
+#[test]
+fn the_events_of_a_run_are_the_same_whenever_they_are_told() {
+    let environment = TestEnvironment::new();
+    environment.cycle(&Script::approved()).ended(0);
+    let told = environment.run(&["show", "latest", "--events"]);
+    let events = told.events();
+    let numbers: Vec<u64> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>(), "from 1, without gaps");
+    assert_eq!(events[0]["event"]["type"], "run_started");
+    assert_eq!(events.last().unwrap()["event"]["type"], "outcome");
+    assert_eq!(told.stdout, environment.run(&["show", "latest", "--events"]).stdout);
 }

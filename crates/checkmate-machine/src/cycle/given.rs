@@ -25,22 +25,32 @@ impl Cycle {
             Some(Answer::Rejected { reasons }) => {
                 let reason =
                     format!("The patch does not fit your files; nothing changed. {}", reasons.join(" "));
-                return self.stop(StoppedBy::NotApplied, reason);
+                return self.refuse_given(reason);
             }
             Some(_) | None => return,
         };
-        let refusals = self.not_allowed(&candidate);
+        let mut refusals = self.not_allowed(&candidate);
+        if let Product::Given { patch } = &self.spec.product {
+            refusals.extend(self.edits_of_secrets(patch));
+        }
         if !refusals.is_empty() {
             let reason = format!("The patch was refused; nothing changed. {}", refusals.join(" "));
-            return self.stop(StoppedBy::NotApplied, reason);
+            return self.refuse_given(reason);
         }
         if candidate.tree == self.base() {
-            let reason = "The patch changes nothing: the files already are as it would make them.";
-            return self.stop(StoppedBy::NotApplied, reason);
+            return self.refuse_given(
+                "The patch changes nothing: the files already are as it would make them.".into(),
+            );
         }
         self.notices.push(Notice::PatchReady { patch: candidate.diff.clone(), turn: self.turn });
         self.candidate = Some(candidate);
         self.land(Landing::Apply);
+    }
+
+    /// Ends the run; whoever sent the patch is told in the way in which other faults of theirs are told.
+    pub(super) fn refuse_given(&mut self, reason: String) {
+        self.notices.push(Notice::Error { error: reason.clone() });
+        self.stop(StoppedBy::NotApplied, reason);
     }
 
     /// Follows the user's tree; there is nothing that would have to be verified again.

@@ -160,7 +160,7 @@ impl Cycle {
     fn did_not_land(&mut self, reason: String, afresh: bool) {
         self.status(&*reason);
         if self.is_given() {
-            return self.stop(StoppedBy::NotApplied, reason);
+            return self.refuse_given(reason);
         }
         if self.turn >= self.spec.policy.max_iterations {
             return self.stop(

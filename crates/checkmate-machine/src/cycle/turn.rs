@@ -279,7 +279,7 @@ impl Cycle {
 
     /// Refuses edits of files that agents are not shown, before anything is held against them: a hunk that does not
     /// match is answered with the file's real lines, and one that does goes into the diff that the checker reads.
-    fn edits_of_secrets(&self, text: &str) -> Vec<String> {
+    pub(super) fn edits_of_secrets(&self, text: &str) -> Vec<String> {
         let Ok(patch) = patch::parse(text) else { return Vec::new() };
         let exists = |path: &str| {
             self.prepared.iter().flat_map(|prepared| &prepared.files).any(|file| file.path == path)

@@ -34,7 +34,13 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
             anstream::eprintln!("Replayed {records} records to the same outcome.");
             Ok(exit_code::DONE)
         }
-        (None, _) => {
+        (None, Some(_)) => {
+            anstream::eprintln!(
+                "Replayed {records} records; the run is over, though its journal does not say so: it was killed at its end."
+            );
+            Ok(exit_code::DONE)
+        }
+        (None, None) => {
             anstream::eprintln!("Replayed {records} records; the run is not over.");
             Ok(exit_code::DONE)
         }

@@ -11,7 +11,7 @@ use crate::config::{AgentKind, Config, Loaded};
 use crate::error::CommandError;
 use crate::forecast::Forecast;
 use crate::human::{self, Human};
-use crate::launch::Order;
+use crate::launch::{self, Order};
 use crate::session::{Project, Session};
 
 /// Take a request through builder, checks and reviewer to a verdict that lands
@@ -26,6 +26,9 @@ pub(super) struct Args {
     /// The configuration (default: .dualagent.json in the repository's root)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// The run that this one goes on from: agents are told its request and its change
+    #[arg(long, value_name = "RUN")]
+    follows: Option<String>,
     /// Scripted agents instead of models
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
@@ -67,10 +70,13 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
 }
 
 fn begin(place: &Place, args: &Args, human: &Human) -> Result<Session, CommandError> {
-    let task = task(args)?;
+    let mut task = task(args)?;
     let script = args.replay.as_deref().map(|path| read("replay script", path)).transpose()?;
     let project = place.project()?;
     project.repository.refuse_unmerged()?;
+    if let Some(follows) = &args.follows {
+        task.follows = Some(launch::earlier(&project, &project.runs.find(follows)?)?);
+    }
     let agents = if script.is_some() { AgentKind::Scripted } else { AgentKind::Live };
     let mut config = configuration(&project, args.config.as_deref(), agents, human)?;
     config.budget.run.replace(args.budget.limits());

@@ -66,9 +66,8 @@ mod tests {
         for name in ["frames", "messages"] {
             inputs.push(root.join(format!("docs/schema/{name}.schema.json")));
         }
-        let hex = |bytes: &[u8]| {
-            Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-        };
+        let hex =
+            |bytes: &[u8]| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let sums: BTreeMap<String, String> = inputs
             .iter()
             .map(|path| {
@@ -78,6 +77,10 @@ mod tests {
             .collect();
         let lines: String = sums.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect();
         let built = std::fs::read_to_string(root.join("panel/dist/SOURCE")).unwrap();
-        assert_eq!(built.trim(), hash(&lines), "run `npm ci && npm run build` in panel/ and commit panel/dist");
+        assert_eq!(
+            built.trim(),
+            hash(&lines),
+            "run `npm ci && npm run build` in panel/ and commit panel/dist"
+        );
     }
 }

@@ -40,6 +40,8 @@ struct Log {
     bells: Vec<Weak<Notify>>,
     /// How much of the journal has been told, in bytes.
     read: u64,
+    /// Whether somebody tells more of it as soon as it is there.
+    followed: bool,
 }
 
 #[derive(Debug)]
@@ -102,6 +104,7 @@ impl Feed {
             state,
             bells: Vec::new(),
             read: 0,
+            followed: false,
         };
         Self { log: Mutex::new(log) }
     }
@@ -155,8 +158,26 @@ impl Feed {
         self.log().read = length;
     }
 
-    /// Tells whether the journal says nothing more than this.
+    /// Tells whether so much of the journal has been told.
+    pub(super) fn has_read(&self, length: u64) -> bool {
+        self.log().read == length
+    }
+
+    /// Says whether somebody tells more of the journal as soon as it is there.
+    pub(super) fn follow(&self, followed: bool) {
+        self.log().followed = followed;
+    }
+
+    /// Tells whether anybody has a place in it.
+    pub(super) fn is_heard(&self) -> bool {
+        self.log().bells.iter().any(|bell| bell.strong_count() > 0)
+    }
+
+    /// Tells whether the journal says nothing more than this, or somebody will tell it.
     pub(super) fn is_fresh(&self, folder: &Path) -> bool {
+        if self.log().followed {
+            return true;
+        }
         let length = std::fs::metadata(folder.join(JOURNAL)).map(|metadata| metadata.len());
         length.is_ok_and(|length| length == self.log().read)
     }

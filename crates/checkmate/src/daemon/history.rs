@@ -42,12 +42,14 @@ impl History {
         self.with(|index| renew(index, &project.runs.run(id), id).map(drop)).ok();
     }
 
-    /// Lists runs of a workspace, the latest first, at most so many, and tells whether there are more.
+    /// Lists runs of a workspace, the latest first, at most so many, and tells whether there are more. Of runs that go on
+    /// `live` knows where they stand.
     pub(super) fn list(
         &self,
         project: &Project,
         before: Option<&RunId>,
         limit: usize,
+        live: impl Fn(&RunId) -> Option<RunState>,
     ) -> Result<(Vec<RunState>, bool), CommandError> {
         let runs = project.runs.list()?;
         let older = runs.iter().rev().filter(|run| before.is_none_or(|before| *run < before));
@@ -55,7 +57,16 @@ impl History {
         let more = wanted.len() > limit;
         let states = self.with(|index| {
             let runs = wanted.iter().take(limit);
-            Ok(runs.filter_map(|id| renew(index, &project.runs.run(id), id).ok().flatten()).collect())
+            let past = |id: &RunId| {
+                let folder = project.runs.run(id);
+                let mut state = renew(index, &folder, id).ok().flatten()?;
+                // Its journal does not say whether somebody else drives it right now.
+                if state.standing == Standing::Interrupted && journal::is_driven(&folder) {
+                    state.standing = Standing::Running;
+                }
+                Some(state)
+            };
+            Ok(runs.filter_map(|id| live(id).or_else(|| past(id))).collect())
         })?;
         Ok((states, more))
     }

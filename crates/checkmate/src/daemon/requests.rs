@@ -15,7 +15,7 @@ use crate::error::CommandError;
 use crate::human::{Desk, Gate, Human, Said};
 use crate::interrupt::Heard;
 use crate::journal;
-use crate::launch::Order;
+use crate::launch::{self, Order};
 use crate::session::{Project, TASK};
 use crate::undo;
 use crate::wire::{AnswerWord, Envelope, Event, Message, Reply, Side, VERSION};
@@ -219,7 +219,7 @@ fn begin(daemon: &Arc<Daemon>, workspace: Option<&str>, wish: Wish) -> Result<Ru
     // Nobody is there who could be asked later.
     let unasked = !attended && config.land.is_none_or(|land| land == LandPolicy::Ask);
     let land = land.or(unasked.then_some(LandPolicy::Apply));
-    let follows = follows.map(|run| earlier(&project, &run)).transpose()?;
+    let follows = follows.map(|run| launch::earlier(&project, &run)).transpose()?;
     let task = Task { kind, follows, ..Task::of(request) };
     let human = if attended { Human::Desk(Arc::new(Desk::default())) } else { Human::Absent };
     let order = Order { task, land, script: daemon.script.as_deref() };
@@ -236,7 +236,7 @@ fn begin_patch(daemon: &Arc<Daemon>, workspace: Option<&str>, patch: String) -> 
     let project = Project::discover(&daemon.workspaces.find(workspace)?)?;
     project.repository.refuse_unmerged()?;
     let config = workspaces::configuration(&project, daemon.script.is_some())?;
-    let session = crate::launch::begin_patch(&project, &config, patch)?;
+    let session = launch::begin_patch(&project, &config, patch)?;
     let id = session.id.clone();
     drop(session);
     runs::start(daemon, &project, &id, Vec::new())?;
@@ -263,20 +263,6 @@ fn replayed(project: &Project, run: &RunId) -> Result<Run, CommandError> {
     Ok(journal::read(&project.runs.run(run))?.replay(|_, _| {})?)
 }
 
-fn earlier(project: &Project, run: &RunId) -> Result<checkmate_machine::spec::Earlier, CommandError> {
-    let contents = journal::read(&project.runs.run(run))?;
-    let replayed = contents.replay(|_, _| {})?;
-    let goal = contents.header.tasks.first().map(|task| task.spec.task.goal.clone()).unwrap_or_default();
-    let task = TaskId::new(TASK);
-    let candidate = replayed.cycle(&task).and_then(|cycle| cycle.candidate());
-    Ok(checkmate_machine::spec::Earlier {
-        run: run.clone(),
-        goal,
-        outcome: replayed.outcome(&task),
-        diff: candidate.map(|candidate| candidate.diff.clone()).unwrap_or_default(),
-    })
-}
-
 fn list(daemon: &Daemon, workspace: Option<&str>, before: Option<&RunId>, limit: u32) -> Answered {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let roots = match workspace {
@@ -285,17 +271,13 @@ fn list(daemon: &Daemon, workspace: Option<&str>, before: Option<&RunId>, limit:
     };
     let (mut lists, mut any_more) = (Vec::new(), false);
     for project in roots.iter().filter_map(|root| Project::discover(root).ok()) {
-        let (states, more) = daemon.history.list(&project, before, limit)?;
+        let live = |id: &RunId| daemon.runs.live(id).map(|live| live.feed.state());
+        let (states, more) = daemon.history.list(&project, before, limit, live)?;
         any_more |= more;
         lists.push(states);
     }
     let total: usize = lists.iter().map(Vec::len).sum();
-    let mut runs = history::merged(lists, limit);
-    for state in &mut runs {
-        if let Some(live) = daemon.runs.live(&state.run) {
-            *state = live.feed.state();
-        }
-    }
+    let runs = history::merged(lists, limit);
     Ok(Some(Reply::Runs { runs, more: any_more || total > limit }))
 }
 
@@ -325,7 +307,9 @@ fn say(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Answered {
 fn cancel(daemon: &Arc<Daemon>, run: &RunId, reason: String) -> Answered {
     let reason = if reason.trim().is_empty() { "A client ended it.".to_owned() } else { reason };
     let command = Command::Cancel { reason };
-    if let Some(live) = daemon.runs.live(run) {
+    if runs::end_waiting(daemon, run, command.clone()) {
+        // It needs no turn to end.
+    } else if let Some(live) = daemon.runs.live(run) {
         live.say(Heard::Command(command));
     } else {
         go_on(daemon, run, vec![command])?;

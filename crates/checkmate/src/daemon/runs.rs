@@ -4,7 +4,7 @@
 //! killed goes on with exactly these when it is started again.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use checkmate_machine::event::Command;
@@ -13,6 +13,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::Daemon;
 use super::feed::{Feed, Teller};
+use super::follower;
 use crate::driver::{self, Attendance, Drove};
 use crate::error::CommandError;
 use crate::human::{Desk, Human};
@@ -73,6 +74,14 @@ struct Lanes {
     closed: bool,
 }
 
+impl Lanes {
+    /// Counts a run that goes on from here.
+    fn count(&mut self, run: &Waiting) {
+        let root = run.live.project.repository.root().to_owned();
+        *self.going.entry(root).or_default() += 1;
+    }
+}
+
 impl Runs {
     pub(super) fn new(at_once: usize) -> Self {
         Self { at_once, lanes: Mutex::default(), idle: Notify::new() }
@@ -124,7 +133,7 @@ pub(super) fn feed(daemon: &Daemon, project: &Project, id: &RunId) -> Result<Arc
     if let Some(feed) = kept.filter(|feed| feed.is_fresh(&project.runs.run(id))) {
         return Ok(feed);
     }
-    let feed = told(&project.runs.run(id))?;
+    let feed = follower::told(daemon, &project.runs.run(id))?;
     keep(&mut daemon.runs.lanes(), Arc::clone(&feed));
     Ok(feed)
 }
@@ -136,20 +145,6 @@ fn keep(lanes: &mut Lanes, feed: Arc<Feed>) {
     while lanes.kept.len() > KEPT {
         lanes.kept.pop_front();
     }
-}
-
-/// Reads the feed of a run that nobody here drives.
-fn told(folder: &Path) -> Result<Arc<Feed>, CommandError> {
-    let contents = journal::read(folder)?;
-    let feed = Arc::new(Feed::new(contents.header.clone(), Standing::Interrupted));
-    let mut teller = Teller { feed: Arc::clone(&feed), desk: None, changed: None };
-    let run = contents.retell(&mut teller)?;
-    feed.read_up_to(contents.length());
-    if run.outcome(&TaskId::new(TASK)).is_none() {
-        let driven = journal::is_driven(folder);
-        feed.stands(if driven { Standing::Running } else { Standing::Interrupted }, None);
-    }
-    Ok(feed)
 }
 
 /// Drives a run from here on, as soon as it is its turn. `commands` are said to it first.
@@ -208,20 +203,44 @@ fn advance(daemon: &Arc<Daemon>) {
                 return;
             };
             let Some(next) = lanes.queue.remove(index) else { return };
-            let root = next.live.project.repository.root().to_owned();
-            *lanes.going.entry(root).or_default() += 1;
+            lanes.count(&next);
             next
         };
-        let (name, shared) = (format!("run {}", next.live.id), Arc::clone(daemon));
-        let live = Arc::clone(&next.live);
-        let started = std::thread::Builder::new().name(name).spawn(move || {
-            let live = Arc::clone(&next.live);
-            let result = drive(&shared, next);
-            over(&shared, &live, result);
+        go(daemon, next);
+    }
+}
+
+/// Says a last word to a run that waits for its turn: it needs none to end. False if it does not wait.
+pub(super) fn end_waiting(daemon: &Arc<Daemon>, id: &RunId, command: Command) -> bool {
+    let waiting = {
+        let mut lanes = daemon.runs.lanes();
+        let index = lanes.queue.iter().position(|one| one.live.id == *id);
+        let Some(mut waiting) = index.and_then(|index| lanes.queue.remove(index)) else { return false };
+        waiting.commands.push(command);
+        lanes.count(&waiting);
+        waiting
+    };
+    go(daemon, waiting);
+    true
+}
+
+/// Drives a run on a thread of its own.
+fn go(daemon: &Arc<Daemon>, next: Waiting) {
+    let (name, shared, live) = (format!("run {}", next.live.id), Arc::clone(daemon), Arc::clone(&next.live));
+    let driven = Arc::clone(&live);
+    let started = std::thread::Builder::new().name(name).spawn(move || {
+        // Whatever happens in one run, the others go on, and its place in the queue is given back.
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drive(&shared, next)));
+        let result = result.unwrap_or_else(|_| {
+            Err(CommandError::local(format!(
+                "The run {} ended unexpectedly. Please report this as a bug, with the run's journal.",
+                driven.id
+            )))
         });
-        if let Err(error) = started {
-            over(daemon, &live, Err(CommandError::local(format!("No thread could be started: {error}."))));
-        }
+        over(&shared, &driven, result);
+    });
+    if let Err(error) = started {
+        over(daemon, &live, Err(CommandError::local(format!("No thread could be started: {error}."))));
     }
 }
 
