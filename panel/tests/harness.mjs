@@ -61,6 +61,7 @@ export function stateOf(frames, more = {}) {
     requests: 0,
     files: [],
     landed: outcome?.outcome === "approved",
+    follows: null,
     ...more,
   };
 }

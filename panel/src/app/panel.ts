@@ -1,6 +1,6 @@
 import { Client } from "../wire/client.ts";
 import type { AnswerWord, Event, Frame, LandPolicy, Landing, Limits, Message, RunId, TaskKind } from "../wire/protocol.ts";
-import type { Closed, Transport } from "../wire/transport.ts";
+import type { Closed, Transport, Wish } from "../wire/transport.ts";
 import { ConfigurationEditor } from "./configuration.ts";
 import { recall, remember } from "./remembered.ts";
 import { mergeRuns } from "./runs.ts";
@@ -24,6 +24,7 @@ export class Panel {
   private readonly client: Client;
   /** Runs whose frames come on this connection. */
   private readonly following = new Set<RunId>();
+  private wantsSettings = false;
   private searching: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly transport: Transport) {
@@ -42,7 +43,15 @@ export class Panel {
       opened: () => void this.opened(),
       received: (text) => this.store.receive(text),
       closed: (why) => this.closed(why),
+      wished: (wish) => this.wished(wish),
     });
+  }
+
+  private wished(wish: Wish): void {
+    if (wish !== "settings") return this.show(wish.show);
+    // Which workspace it is of is known when the daemon has said hello.
+    if (this.store.state.connection.phase === "open") void this.configuration.open();
+    else this.wantsSettings = true;
   }
 
   private async opened(): Promise<void> {
@@ -53,8 +62,10 @@ export class Panel {
     if (this.store.state.shown !== null) this.follow(this.store.state.shown);
     const answer = await greeted;
     if ("lost" in answer) return;
-    if (answer.frame.event.type === "hello") this.store.say("status", "Connected to daemon");
-    else this.complain(answer.frame);
+    if (answer.frame.event.type !== "hello") return this.complain(answer.frame);
+    this.store.say("status", "Connected to daemon");
+    if (this.wantsSettings) void this.configuration.open();
+    this.wantsSettings = false;
   }
 
   private closed(why: Closed): void {

@@ -18,7 +18,12 @@ export interface TransportListener {
   received(text: string): void;
   /** There is no connection. */
   closed(state: Closed): void;
+  /** The editor around the panel wants something shown. */
+  wished(wish: Wish): void;
 }
+
+/** What an editor wants shown: a run, or the settings. */
+export type Wish = { show: string } | "settings";
 
 /** Why there is no connection, and what happens next. */
 export interface Closed {

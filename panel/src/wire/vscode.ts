@@ -17,7 +17,9 @@ export type ToHost =
 export type FromHost =
   | { host: "opened" }
   | { host: "frame"; text: string }
-  | ({ host: "closed" } & Closed);
+  | ({ host: "closed" } & Closed)
+  | { host: "show"; run: string }
+  | { host: "settings" };
 
 /** A webview of VS Code: the extension owns the WebSocket, and frames pass through it as they are. */
 export class VsCodeTransport implements Transport {
@@ -42,6 +44,10 @@ export class VsCodeTransport implements Transport {
       } else if (data.host === "closed") {
         this.open = false;
         listener.closed(data);
+      } else if (data.host === "show") {
+        listener.wished({ show: data.run });
+      } else if (data.host === "settings") {
+        listener.wished("settings");
       }
     });
     this.api.postMessage({ panel: "ready" });

@@ -2,6 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import { between } from "../../diff/between.ts";
 import { type DiffFile, parsePatch } from "../../diff/parse.ts";
 import { several } from "../../text/format.ts";
+import type { Editor } from "../../wire/transport.ts";
 import { usePanel } from "../context.ts";
 import { Segments } from "../field.tsx";
 import { useMedia } from "../hooks.ts";
@@ -64,15 +65,20 @@ export function Diff(props: { patch: string; before: string | null; sinceLabel: 
               ? (line, text) => panel.comment(props.run as string, text, { path: file.path, line })
               : undefined
           }
-          onEditor={editorOf(panel.transport.editor, props.run, file)}
+          editor={editorOf(panel.transport.editor, props, file)}
         />
       ))}
     </div>
   );
 }
 
-function editorOf(editor: { openDiff(run: string, path: string): void } | undefined, run: string | null, file: DiffFile) {
-  return editor === undefined || run === null ? undefined : () => editor.openDiff(run, file.path);
+/** What the editor around the panel can show of a file; nothing in a browser. */
+function editorOf(editor: Editor | undefined, { run, workspace }: { run: string | null; workspace: string | null }, { path, hunks }: DiffFile) {
+  if (editor === undefined || run === null) return undefined;
+  return {
+    diff: () => editor.openDiff(run, path),
+    file: workspace === null ? undefined : () => editor.openFile(workspace, path, hunks[0]?.newStart ?? 1),
+  };
 }
 
 function Counts({ files }: { files: DiffFile[] }) {

@@ -13,8 +13,8 @@ const FIRST_LINES = 400;
 type SendComment = (line: number, text: string) => Promise<boolean>;
 
 /** One file of a change. Its line numbers are where a comment to the builder begins. */
-export function FileDiff(props: { file: DiffFile; beside: boolean; open: boolean; onComment?: SendComment; onEditor?: () => void }) {
-  const { file, beside, onComment, onEditor } = props;
+export function FileDiff(props: { file: DiffFile; beside: boolean; open: boolean; onComment?: SendComment; editor?: { diff: () => void; file?: () => void } | undefined }) {
+  const { file, beside, onComment, editor } = props;
   const [open, setOpen] = useState(props.open);
   const [all, setAll] = useState(false);
   const total = file.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0);
@@ -30,9 +30,14 @@ export function FileDiff(props: { file: DiffFile; beside: boolean; open: boolean
           <LineCounts added={file.added} removed={file.removed} />
           {file.change !== "modified" && <span class="tag">{file.change}</span>}
         </button>
-        {onEditor !== undefined && (
-          <button type="button" class="link" onClick={onEditor}>
+        {editor !== undefined && (
+          <button type="button" class="link" onClick={editor.diff}>
             Open in editor
+          </button>
+        )}
+        {editor?.file !== undefined && (
+          <button type="button" class="link" onClick={editor.file}>
+            Open file
           </button>
         )}
       </div>

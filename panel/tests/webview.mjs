@@ -1,0 +1,59 @@
+// The panel as VS Code shows it: no socket of its own, frames through messages, the editor's colours.
+import assert from "node:assert/strict";
+import { launch, recorded, servePanel, stateOf } from "./harness.mjs";
+
+const server = await servePanel();
+const browser = await launch();
+const page = await browser.newPage({ viewport: { width: 420, height: 900 }, colorScheme: "light" });
+const problems = [];
+page.on("pageerror", (error) => problems.push(String(error)));
+page.on("console", (entry) => entry.type() === "error" && problems.push(entry.text()));
+const frames = recorded("factorial");
+const state = stateOf(frames);
+await page.addInitScript(() => {
+  globalThis.posted = [];
+  globalThis.acquireVsCodeApi = () => ({ postMessage: (message) => globalThis.posted.push(message) });
+  globalThis.WebSocket = class {
+    constructor() {
+      throw new Error("A webview opens no socket.");
+    }
+  };
+  addEventListener("DOMContentLoaded", () => {
+    document.body.className = "vscode-dark";
+    document.documentElement.style.setProperty("--vscode-editor-background", "rgb(30, 30, 30)");
+  });
+});
+const post = (message) => page.evaluate((one) => postMessage(one, "*"), message);
+const frame = (one) => post({ host: "frame", text: JSON.stringify({ at: "", ...one }) });
+const posted = () => page.evaluate(() => globalThis.posted);
+const sent = async (type) => (await posted()).filter((one) => one.panel === "send").map((one) => JSON.parse(one.text)).findLast((one) => one.type === type);
+
+await page.goto(server.url);
+await page.waitForFunction(() => globalThis.posted.some((one) => one.panel === "ready"));
+await post({ host: "closed", address: "ws://localhost:9876", refused: false, retryAt: null });
+await page.getByText("No connection to the daemon").waitFor();
+await page.getByRole("button", { name: "Try now" }).click();
+assert((await posted()).some((one) => one.panel === "retry"));
+await post({ host: "opened" });
+await page.waitForFunction(() => globalThis.posted.filter((one) => one.panel === "send").length >= 3);
+const workspaces = [{ root: "/w", name: "w", branch: "main", problem: null }];
+await frame({ event: { type: "hello", version: 1, program: "0", workspaces, runs_at_once: 1 }, re: (await sent("hello")).id });
+await frame({ event: { type: "runs", runs: [state], more: false }, re: (await sent("list_runs")).id });
+await page.locator(".message", { hasText: "Connected to daemon" }).waitFor();
+await post({ host: "show", run: state.run });
+await page.waitForFunction(() => globalThis.posted.some((one) => one.panel === "send" && one.text.includes('"subscribe"')));
+for (const one of frames) await frame(one);
+await page.locator('.message[data-kind="success"]').waitFor();
+await page.getByRole("button", { name: "Open in editor" }).first().click();
+assert.deepEqual((await posted()).findLast((one) => one.panel === "open_diff"), { panel: "open_diff", run: state.run, path: "src/math.sh" });
+await page.getByRole("button", { name: "Open file" }).first().click();
+assert.deepEqual((await posted()).findLast((one) => one.panel === "open_file"), { panel: "open_file", workspace: state.workspace, path: "src/math.sh", line: 6 });
+await post({ host: "settings" });
+await page.waitForFunction(() => globalThis.posted.some((one) => one.panel === "send" && one.text.includes('"get_configuration"')));
+const look = await page.evaluate(() => ({ background: getComputedStyle(document.body).backgroundColor, scheme: getComputedStyle(document.documentElement).colorScheme }));
+assert.deepEqual(look, { background: "rgb(30, 30, 30)", scheme: "dark" });
+assert(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the side bar");
+assert.deepEqual(problems, []);
+await browser.close();
+server.close();
+console.log("ok - in a webview: frames through messages, open in the editor, the editor's colours");
