@@ -318,7 +318,22 @@ async function refusal() {
     await seen(page.getByText("The turns are used up."));
     await isAccessible("a refusal");
   });
-  await covers("an Error is red, and Resume goes on with a larger budget", async () => {
+  await covers("the end of a budget, and Resume with a larger one", async () => {
+    writeFileSync(join(repository, ".dualagent.json"), '{ "test_command": "sh test/run.sh", "budget": { "calls": 2 } }\n');
+    await button("New request").click();
+    await composer().fill("Add factorial to src/math.sh for two requests");
+    await button("Run Cycle").click();
+    await seen(page.getByText("The budget leaves no room for the next step."), 20_000);
+    await button("Resume").click();
+    await page.getByLabel("Requests").fill("20");
+    await page.locator("dialog").getByRole("button", { name: "Resume" }).click();
+    await seen(message("status").filter({ hasText: "The budget was changed." }), 20_000);
+    await question("Bring it into your tree?");
+    await page.locator(".timeline").focus();
+    await page.keyboard.press("n");
+    await gone(page.locator(".question"));
+  });
+  await covers("an Error is red, and Resume tries again", async () => {
     writeFileSync(join(repository, ".dualagent.json"), '{ "test_command": "sh test/run.sh" }\n');
     await world.stop();
     await world.start(repository, { version: 1, replay: [], when_exhausted: "error" });
@@ -329,9 +344,8 @@ async function refusal() {
     await seen(message("error"), 20_000);
     await isColoured("error", "red");
     await button("Resume").click();
-    await page.getByLabel("Requests").fill("70");
     await page.locator("dialog").getByRole("button", { name: "Resume" }).click();
-    await seen(message("status").filter({ hasText: /budget was changed/i }), 20_000);
+    await eventually(async () => (await message("error").count()) === 2);
   });
 }
 

@@ -47,7 +47,7 @@ await page.locator('.message[data-kind="success"]').waitFor();
 await page.getByRole("button", { name: "Open in editor" }).first().click();
 assert.deepEqual((await posted()).findLast((one) => one.panel === "open_diff"), { panel: "open_diff", run: state.run, path: "src/math.sh" });
 await page.getByRole("button", { name: "Open file" }).first().click();
-assert.deepEqual((await posted()).findLast((one) => one.panel === "open_file"), { panel: "open_file", workspace: state.workspace, path: "src/math.sh", line: 6 });
+assert.deepEqual((await posted()).findLast((one) => one.panel === "open_file"), { panel: "open_file", workspace: state.workspace, path: "src/math.sh", line: 10 });
 await post({ host: "settings" });
 await page.waitForFunction(() => globalThis.posted.some((one) => one.panel === "send" && one.text.includes('"get_configuration"')));
 const look = await page.evaluate(() => ({ background: getComputedStyle(document.body).backgroundColor, scheme: getComputedStyle(document.documentElement).colorScheme }));

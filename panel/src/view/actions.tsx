@@ -96,6 +96,8 @@ const LIMITS = [
 function ResumeDialog({ model, onClose }: { model: RunModel; onClose: () => void }) {
   const panel = usePanel();
   const budget = model.started?.event.budget ?? {};
+  // Only a run that came to the end of its budget takes another one.
+  const isSpent = model.outcome?.outcome === "not_approved" && model.outcome.stopped_by === "budget";
   const [texts, setTexts] = useState(() => LIMITS.map(({ key, scale }) => (budget[key] == null ? "" : String(budget[key] / scale))));
   const go = () => {
     const limits: Limits = {};
@@ -114,8 +116,11 @@ function ResumeDialog({ model, onClose }: { model: RunModel; onClose: () => void
           go();
         }}
       >
-        <p>It goes on where it stopped; nothing that was paid is paid again. A limit that was reached has to be larger.</p>
-        <div class="limits">
+        <p>
+          It goes on where it stopped; nothing that was paid is paid again.
+          {isSpent && " The limit that was reached has to be larger."}
+        </p>
+        <div class="limits" hidden={!isSpent}>
           {LIMITS.map(({ key, label, step }, index) => (
             <label key={key}>
               {label}

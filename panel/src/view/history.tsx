@@ -121,7 +121,7 @@ function RunRow(props: { run: RunState; current: boolean; excerpt: string | null
 function stateLine(run: RunState, word: string): string {
   const parts = run.follows == null ? [word] : ["follow-up", word];
   if (run.standing === "approved" && run.turn > 0) parts.push(several(run.turn, "turn"));
-  if (run.usage.cost_micro_usd != null) parts.push(money(run.usage.cost_micro_usd));
+  if (run.usage.cost_micro_usd != null && run.usage.cost_micro_usd > 0) parts.push(money(run.usage.cost_micro_usd));
   else if (run.standing === "approved") parts.push(duration(Date.parse(run.changed) - Date.parse(run.began)));
   return parts.join(" · ");
 }

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import { between } from "../../diff/between.ts";
-import { type DiffFile, parsePatch } from "../../diff/parse.ts";
+import { type DiffFile, type Hunk, parsePatch } from "../../diff/parse.ts";
 import { several } from "../../text/format.ts";
 import type { Editor } from "../../wire/transport.ts";
 import { usePanel } from "../context.ts";
@@ -72,12 +72,16 @@ export function Diff(props: { patch: string; before: string | null; sinceLabel: 
   );
 }
 
+function firstChange(hunk: Hunk | undefined): number {
+  return hunk?.lines.find((line) => line.sign === "+")?.now ?? hunk?.newStart ?? 1;
+}
+
 /** What the editor around the panel can show of a file; nothing in a browser. */
 function editorOf(editor: Editor | undefined, { run, workspace }: { run: string | null; workspace: string | null }, { path, hunks }: DiffFile) {
   if (editor === undefined || run === null) return undefined;
   return {
     diff: () => editor.openDiff(run, path),
-    file: workspace === null ? undefined : () => editor.openFile(workspace, path, hunks[0]?.newStart ?? 1),
+    file: workspace === null ? undefined : () => editor.openFile(workspace, path, firstChange(hunks[0])),
   };
 }
 
