@@ -319,7 +319,7 @@ async function refusal() {
     await isAccessible("a refusal");
   });
   await covers("the end of a budget, and Resume with a larger one", async () => {
-    writeFileSync(join(repository, ".dualagent.json"), '{ "test_command": "sh test/run.sh", "budget": { "calls": 2 } }\n');
+    writeFileSync(join(repository, ".dualagent.json"), '{ "test_command": "sh test/run.sh", "budget": { "max_calls": 2 } }\n');
     await button("New request").click();
     await composer().fill("Add factorial to src/math.sh for two requests");
     await button("Run Cycle").click();
