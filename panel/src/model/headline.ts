@@ -57,6 +57,10 @@ export function headline(model: RunModel, state: RunState | undefined): Headline
     const sentence = `${after}The run goes on when you have answered.`;
     return { tone: "warn", title: "Waiting for you", sentence, changes: [], turn: verdictTurn };
   }
+  if (state?.standing === "interrupted" && !model.over) {
+    const sentence = "Nobody drives it. Resume goes on where it stopped.";
+    return { tone: "idle", title: "Interrupted", sentence, changes: [], turn: verdictTurn };
+  }
   return model.over ? { ...settled(model, state), turn: verdictTurn } : going(model);
 }
 

@@ -30,7 +30,9 @@ export function App({ panel }: { panel: Panel }) {
   const model = store.models.get(state.shown);
   const run = state.runs.find((one) => one.run === state.shown);
   const others = state.runs.filter((one) => one.standing === "waiting" && one.run !== state.shown);
-  const asked = model.questions.size > 0;
+  // An interrupted run has no end, but nobody to go on with it either.
+  const driven = !model.over && run?.standing !== "interrupted";
+  const asked = driven && model.questions.size > 0;
   useTitle(asked || others.length > 0, run);
   useSearchKey(() => setListOpen(true));
   const online = state.connection.phase === "open";
@@ -49,19 +51,19 @@ export function App({ panel }: { panel: Panel }) {
         ) : (
           <>
             <main class="conversation" aria-label="Conversation">
-              {narrow && state.shown !== null && <VerdictStrip model={model} run={run} />}
+              {narrow && state.shown !== null && <VerdictStrip model={model} run={run} driven={driven} />}
               {state.shown === null && <Welcome />}
-              <TimelineView key={state.shown ?? ""} model={model} earlier={conversation(state.runs, model.started?.event.follows ?? null)} />
+              <TimelineView key={state.shown ?? ""} model={model} driven={driven} earlier={conversation(state.runs, model.started?.event.follows ?? null)} />
               <div class="bottom">
                 <Disconnected connection={state.connection} />
-                <Waiting model={model} others={others} />
+                <Waiting model={model} driven={driven} others={others} />
                 <Notice panel={panel} />
-                <Composer state={state} model={model} asked={asked} />
+                <Composer state={state} model={model} asked={asked} driven={driven} />
               </div>
             </main>
             {!narrow && state.shown !== null && (
               <aside class="cards" aria-label="Verdict and run" tabIndex={0}>
-                <Cards model={model} run={run} />
+                <Cards model={model} run={run} driven={driven} />
               </aside>
             )}
           </>
@@ -77,18 +79,18 @@ export function App({ panel }: { panel: Panel }) {
   );
 }
 
-function Cards({ model, run }: { model: RunModel; run: RunState | undefined }) {
+function Cards({ model, run, driven }: { model: RunModel; run: RunState | undefined; driven: boolean }) {
   return (
     <>
       <VerdictCard model={model} state={run} />
       <IssuesCard model={model} />
-      <RunCard model={model} />
+      <RunCard model={model} driven={driven} />
     </>
   );
 }
 
 /** On a narrow page the verdict is a line that opens. */
-function VerdictStrip({ model, run }: { model: RunModel; run: RunState | undefined }) {
+function VerdictStrip({ model, run, driven }: { model: RunModel; run: RunState | undefined; driven: boolean }) {
   const [open, setOpen] = useState(false);
   const head = headline(model, run);
   return (
@@ -102,7 +104,7 @@ function VerdictStrip({ model, run }: { model: RunModel; run: RunState | undefin
       </button>
       {open && (
         <div class="strip-cards">
-          <Cards model={model} run={run} />
+          <Cards model={model} run={run} driven={driven} />
         </div>
       )}
     </div>

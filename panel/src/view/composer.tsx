@@ -22,7 +22,7 @@ const KINDS: [TaskKind | "", string][] = [
 ];
 
 /** The request box. */
-export function Composer({ state, model, asked }: { state: AppState; model: RunModel; asked: boolean }) {
+export function Composer({ state, model, asked, driven }: { state: AppState; model: RunModel; asked: boolean; driven: boolean }) {
   const panel = usePanel();
   const area = useRef<HTMLTextAreaElement>(null);
   const [text, setText] = useState("");
@@ -33,8 +33,8 @@ export function Composer({ state, model, asked }: { state: AppState; model: RunM
   const online = state.connection.phase === "open";
   const workspace = state.workspaces.find((one) => one.root === state.workspace);
   const usable = online && workspace !== undefined && workspace.problem === null;
-  const live = state.shown !== null && model.started !== null && !model.over;
-  const settled = state.shown !== null && model.over;
+  const live = state.shown !== null && model.started !== null && driven;
+  const settled = state.shown !== null && model.started !== null && !driven;
   useEffect(() => {
     if (state.draft.stamp === 0) return;
     setText(state.draft.text);

@@ -18,7 +18,7 @@ const WINDOWED_FROM = 40;
 const NEAR_THE_END_PX = 80;
 
 /** The conversation: turns, the settled ones folded, and what goes on at the end. */
-export function TimelineView({ model, earlier }: { model: RunModel; earlier: RunState[] }) {
+export function TimelineView({ model, driven, earlier }: { model: RunModel; driven: boolean; earlier: RunState[] }) {
   const { scroller, inner, onScroll } = useFollowing();
   const [folds, setFolds] = useState<ReadonlyMap<number, boolean>>(new Map());
   const toggle = useCallback((key: number, open: boolean) => setFolds((known) => new Map(known).set(key, open)), []);
@@ -50,7 +50,7 @@ export function TimelineView({ model, earlier }: { model: RunModel; earlier: Run
             toggle={toggle}
           />
         ))}
-        <LiveMessages model={model} />
+        {driven && <LiveMessages model={model} />}
       </div>
     </div>
   );

@@ -9,9 +9,9 @@ import { WordsForm } from "./field.tsx";
 import { Rich } from "./text.tsx";
 
 /** The questions that a run waits for: the first one, with its answers on buttons and keys. */
-export function Waiting({ model, others }: { model: RunModel; others: RunState[] }) {
+export function Waiting({ model, driven, others }: { model: RunModel; driven: boolean; others: RunState[] }) {
   const panel = usePanel();
-  const questions = [...model.questions.values()];
+  const questions = driven ? [...model.questions.values()] : [];
   const first = questions[0];
   if (first === undefined && others.length === 0) return null;
   return (

@@ -7,15 +7,15 @@ import type { Limits, Role, Usage } from "../../wire/protocol.ts";
 import { useNow } from "../hooks.ts";
 
 /** Who works, what it has cost and how much of the budget that is. */
-export function RunCard({ model }: { model: RunModel }) {
+export function RunCard({ model, driven }: { model: RunModel; driven: boolean }) {
   const { started, total } = model;
-  const now = useNow(started !== null && !model.over);
+  const now = useNow(started !== null && driven);
   if (started === null) return null;
   const { event } = started;
-  const elapsed = (model.endedAt === null ? now : Date.parse(model.endedAt)) - Date.parse(started.at);
+  const elapsed = (driven ? now : Date.parse(model.endedAt ?? model.latestAt)) - Date.parse(started.at);
   const agents = Object.entries(event.agents) as [Role, { provider: string; model: string }][];
   const used = budgetUse(event.budget, total, model.requests, elapsed);
-  const busy = model.over ? "" : working(model).replace(/\.$/, "");
+  const busy = !driven ? "" : working(model).replace(/\.$/, "");
   return (
     <section class="card" aria-label="Run">
       <header class="card-head">
