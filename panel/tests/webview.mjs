@@ -48,6 +48,18 @@ await page.getByRole("button", { name: "Open in editor" }).first().click();
 assert.deepEqual((await posted()).findLast((one) => one.panel === "open_diff"), { panel: "open_diff", run: state.run, path: "src/math.sh" });
 await page.getByRole("button", { name: "Open file" }).first().click();
 assert.deepEqual((await posted()).findLast((one) => one.panel === "open_file"), { panel: "open_file", workspace: state.workspace, path: "src/math.sh", line: 10 });
+// Text stays text, and what cannot be read is told and passed over.
+await frame({ event: { type: "status", message: "<img src=x onerror=alert(1)> \u202egnp.exe \u001b[31m" } });
+await page.locator(".message", { hasText: "<img src=x onerror=alert(1)> \\u{202e}gnp.exe \\e[31m" }).waitFor();
+assert.equal(await page.locator(".message img").count(), 0);
+const next = frames.at(-1).seq + 1;
+await frame({ event: { type: "verdict", verdict: 7 }, run: state.run, seq: next });
+await page.locator('.message[data-kind="error"]', { hasText: "an event verdict that does not follow the protocol" }).waitFor();
+await frame({ event: { type: "hologram" }, run: state.run, seq: next + 1 });
+await frame({ event: { type: "status", message: "Still here." }, run: state.run, seq: next + 2 });
+await page.locator(".message", { hasText: "Still here." }).waitFor();
+await post({ host: "frame", text: "{ no JSON" });
+await page.locator('.message[data-kind="error"]', { hasText: "no JSON" }).waitFor();
 await post({ host: "settings" });
 await page.waitForFunction(() => globalThis.posted.some((one) => one.panel === "send" && one.text.includes('"get_configuration"')));
 const look = await page.evaluate(() => ({ background: getComputedStyle(document.body).backgroundColor, scheme: getComputedStyle(document.documentElement).colorScheme }));
@@ -56,4 +68,4 @@ assert(await page.evaluate(() => document.documentElement.scrollWidth <= innerWi
 assert.deepEqual(problems, []);
 await browser.close();
 server.close();
-console.log("ok - in a webview: frames through messages, open in the editor, the editor's colours");
+console.log("ok - in a webview: hostile text and broken frames, frames through messages, open in the editor, the editor's colours");
