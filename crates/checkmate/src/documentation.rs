@@ -32,6 +32,7 @@ use crate::agents::{AgentError, AgentSettings, Agents, Script};
 use crate::config::ConfigError;
 use crate::journal::JournalError;
 use crate::ui;
+use crate::wire;
 use crate::workspace::WorkspaceError;
 
 fn root() -> PathBuf {
@@ -335,6 +336,13 @@ fn every_word_that_programs_read_is_described() {
         ("events.md", words::<ReviewVerdict>(&json!("?"))),
         ("events.md", words::<BlockReason>(&json!("?"))),
         ("events.md", words::<Role>(&json!("?"))),
+        ("protocol.md", words::<wire::Message>(&json!({"type": "?"}))),
+        ("protocol.md", words::<wire::RunEvent>(&json!({"type": "?"}))),
+        ("protocol.md", words::<wire::Reply>(&json!({"type": "?"}))),
+        ("protocol.md", words::<wire::Work>(&json!({"work": "?"}))),
+        ("protocol.md", words::<wire::Standing>(&json!("?"))),
+        ("protocol.md", words::<wire::AnswerWord>(&json!("?"))),
+        ("protocol.md", words::<wire::Side>(&json!("?"))),
         ("journal.md", words::<Answer>(&json!({"answer": "?"}))),
         ("journal.md", words::<Command>(&json!({"command": "?"}))),
     ] {
