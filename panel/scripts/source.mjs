@@ -2,13 +2,14 @@
 // number is made, so that a test without Node can make it as well.
 import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
+import { pathToFileURL } from "node:url";
 
 const here = new URL("../", import.meta.url);
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
 const files = (await readdir(new URL("src/", here), { recursive: true, withFileTypes: true }))
   .filter((entry) => entry.isFile())
-  .map((entry) => `panel/${new URL(`file://${entry.parentPath}/${entry.name}`).pathname.slice(here.pathname.length)}`);
+  .map((entry) => `panel/${new URL(entry.name, pathToFileURL(`${entry.parentPath.replace(/\/+$/, "")}/`)).pathname.slice(here.pathname.length)}`);
 const inputs = [
   ...files,
   ...["index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts"].map((name) => `panel/${name}`),
