@@ -1,7 +1,9 @@
 // Bundles the extension: dist/extension.js for desktop and remote windows, dist/web.js for browsers. --watch builds again
 // at every change, --tests bundles the unit tests into out/test.
 import { context } from "esbuild";
+import { watch as watchFolder } from "node:fs";
 import { readdir } from "node:fs/promises";
+import { copyPanel, source } from "./panel.mjs";
 
 const common = { bundle: true, logLevel: "info", sourcemap: "linked", legalComments: "none" };
 const extension = {
@@ -37,7 +39,13 @@ const tests = {
 };
 
 const watch = process.argv.includes("--watch");
-for (const options of process.argv.includes("--tests") ? [tests] : [extension, web]) {
+const forTests = process.argv.includes("--tests");
+const missing = `There is no panel in ${source}: run \`npm ci && npm run build\` in panel/. Without it the webview is empty.`;
+if (!forTests) {
+  if (!(await copyPanel())) console.warn(missing);
+  else if (watch) watchFolder(source, () => void copyPanel().catch(() => {}));
+}
+for (const options of forTests ? [tests] : [extension, web]) {
   const build = await context(options);
   if (watch) {
     await build.watch();

@@ -10,10 +10,17 @@ import type { AnswerWord } from "./wire.ts";
 const PAUSE_MS = 250;
 const SHOW = "Show change";
 
+/** A question with a notification. */
+interface Shown {
+  question: OpenQuestion;
+  /** Whether the person closed it without an answer. */
+  closed: boolean;
+}
+
 /** Asks the questions of runs in notifications. */
 export class Questions {
-  /** The questions with a notification, by run and gate. */
-  private readonly shown = new Map<string, OpenQuestion>();
+  /** By run and gate. */
+  private readonly shown = new Map<string, Shown>();
 
   constructor(
     private readonly connection: Connection,
@@ -24,10 +31,10 @@ export class Questions {
   /** Looks at a run whose events were another than before. */
   update(model: RunModel): void {
     let gone = false;
-    for (const [key, question] of this.shown) {
+    for (const [key, { question, closed }] of this.shown) {
       if (question.run !== model.run || model.questions.get(question.gate) === question) continue;
       this.shown.delete(key);
-      gone = true;
+      gone ||= !closed;
     }
     if (gone) void this.hide();
     for (const question of model.questions.values()) {
@@ -48,18 +55,23 @@ export class Questions {
    */
   private async hide(): Promise<void> {
     await vscode.commands.executeCommand("notifications.hideToasts");
-    for (const question of this.shown.values()) void this.show(question);
+    for (const { question, closed } of [...this.shown.values()]) if (!closed) void this.show(question);
   }
 
   private async show(question: OpenQuestion): Promise<void> {
     const key = keyOf(question);
-    this.shown.set(key, question);
+    const mine: Shown = { question, closed: false };
+    this.shown.set(key, mine);
     const words = questionWords(question.question);
     const request = this.runs.get(question.run)?.request ?? question.run;
     const text = inNotification(`${words.text} (${inNotification(request, 80)})`, 500);
     const buttons = [words.yes, words.always, words.no, words.shows ? SHOW : null].filter((word) => word !== null);
     const pressed = await vscode.window.showInformationMessage(text, ...buttons);
-    if (pressed === undefined) return;
+    if (pressed === undefined) {
+      // Or a newer notification of the same question took its place, and then this says nothing.
+      mine.closed = true;
+      return;
+    }
     if (!this.isOpen(question)) {
       void vscode.window.showInformationMessage("This question is answered already, or its run went on.");
       return;

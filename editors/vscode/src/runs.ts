@@ -22,9 +22,10 @@ export class RunModel {
   constructor(readonly run: string) {}
 
   /** Takes an event in; false if it was known. */
-  take(event: Event, seq: number): boolean {
+  take(event: Event | { type: "other" }, seq: number): boolean {
     if (seq <= this.lastSeq) return false;
     this.lastSeq = seq;
+    this.over = event.type === "outcome";
     switch (event.type) {
       case "patch_ready":
         this.patch = new Patch(event.patch);
@@ -50,17 +51,18 @@ export class RunModel {
         this.questions.delete(event.gate);
         break;
       case "outcome":
-        this.over = true;
         this.questions.clear();
         break;
       default:
-        // Events that change nothing of this; a run that was over goes on when it is resumed.
+        // Events that change nothing of this.
         break;
     }
     return true;
   }
 }
 
+/** How long the events of an older run may take. */
+const KNOWING_MS = 3000;
 const GOES_ON = new Set(["queued", "running", "waiting"]);
 
 export function goesOn(state: RunState): boolean {
@@ -95,6 +97,33 @@ export class Runs {
     return this.models.get(run);
   }
 
+  /** Sees that the events of a run are known, such as of an older one. */
+  async know(run: string): Promise<void> {
+    const model = this.models.get(run);
+    if (model !== undefined && model.lastSeq > 0) return;
+    const told = new Promise<void>((keep) => {
+      const listener = this.told.add((one) => {
+        if (one.run !== run || !one.over) return;
+        listener.dispose();
+        keep();
+      });
+      setTimeout(() => {
+        listener.dispose();
+        keep();
+      }, KNOWING_MS);
+    });
+    const event = await this.ask({ type: "subscribe", run, from_seq: 1 });
+    if (event?.type !== "error") await told;
+    await this.ask({ type: "unsubscribe", run });
+  }
+
+  /** A person has settled a finding. */
+  disputed(run: string, finding: string): void {
+    const model = this.models.get(run);
+    model?.findings.disputed(finding);
+    if (model !== undefined) this.told.tell(model);
+  }
+
   /** The latest run of a workspace. */
   latest(root: string): RunState | undefined {
     return this.list().find((state) => state.workspace === root);
@@ -120,7 +149,6 @@ export class Runs {
 
   take(frame: Frame): void {
     const { event, run, seq } = frame;
-    if (event.type === "other") return;
     if (event.type === "run_changed") return this.stands(event.state);
     if (event.type === "accepted") this.following.add(event.run);
     if (run === undefined || seq === undefined) return;

@@ -49,9 +49,13 @@ export class Socket {
     });
   }
 
+  get isOpen(): boolean {
+    return this.socket.readyState === WebSocket.OPEN;
+  }
+
   /** Sends a text frame. False if the connection does not stand. */
   send(text: string): boolean {
-    if (this.socket.readyState !== WebSocket.OPEN) return false;
+    if (!this.isOpen) return false;
     this.socket.send(text);
     return true;
   }
