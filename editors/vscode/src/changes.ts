@@ -79,6 +79,11 @@ export class Changes implements vscode.TextDocumentContentProvider {
   }
 }
 
+/** The run that an address names. */
+export function runOf(uri: vscode.Uri): string {
+  return partsOf(uri).run;
+}
+
 function partsOf(uri: vscode.Uri): { run: string; path: string; side: Page } {
   const query = new URLSearchParams(uri.query);
   const side = query.get("side");

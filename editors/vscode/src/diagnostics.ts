@@ -99,11 +99,14 @@ export class Diagnostics implements vscode.CodeActionProvider {
       this.placed.set(key, [...(this.placed.get(key) ?? []), { diagnostic: make(line), about }]);
       this.byRun.set(state.run, [...new Set([...(this.byRun.get(state.run) ?? []), key])]);
     };
-    put(fileUri(state.run, spot.path, "candidate"), spot.line);
+    const theirs = fileUri(state.run, spot.path, "candidate");
     const uri = this.workspaces.uri(state.workspace, spot.path);
-    if (uri === null || !isFile(uri.fsPath)) return;
+    const isInTree = uri !== null && isFile(uri.fsPath);
+    // Nobody wants to read everything twice; in an open diff it belongs beside the line.
+    const isOpen = vscode.workspace.textDocuments.some((document) => document.uri.toString() === theirs.toString());
+    if (isOpen || !isInTree) put(theirs, spot.line);
     // Before it lands, the tree has other lines than the change.
-    put(uri, state.landed ? spot.line : (model.patch?.before(spot.path, spot.line) ?? spot.line));
+    if (isInTree) put(uri, state.landed ? spot.line : (model.patch?.before(spot.path, spot.line) ?? spot.line));
   }
 
   private publish(run: string): void {

@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { Changes, SCHEME } from "./changes.ts";
+import { Changes, runOf, SCHEME } from "./changes.ts";
 import { Commands } from "./commands.ts";
 import { Connection } from "./connection.ts";
 import { Diagnostics } from "./diagnostics.ts";
@@ -34,6 +34,11 @@ export function activate(context: vscode.ExtensionContext): void {
     await connection.openFolders();
     await runs.begin(workspaces.roots());
   };
+  /** A file as a run has it was opened or closed: findings are shown in it, or not any more. */
+  const again = ({ uri }: vscode.TextDocument) => {
+    const model = uri.scheme === SCHEME ? runs.model(runOf(uri)) : undefined;
+    if (model !== undefined) diagnostics.update(model);
+  };
   context.subscriptions.push(
     connection,
     output,
@@ -55,6 +60,11 @@ export function activate(context: vscode.ExtensionContext): void {
       status.update();
       const model = state === null ? undefined : runs.model(state.run);
       if (model !== undefined) diagnostics.update(model);
+    }),
+    vscode.workspace.onDidOpenTextDocument((document) => again(document)),
+    vscode.workspace.onDidCloseTextDocument((document) => again(document)),
+    vscode.window.onDidChangeWindowState(({ focused }) => {
+      if (focused) questions.remind();
     }),
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, changes),
     vscode.languages.registerCodeActionsProvider([{ scheme: "file" }, { scheme: SCHEME }], diagnostics, {

@@ -39,7 +39,7 @@ export class Patch {
     return [...this.hunks.keys()];
   }
 
-  /** Returns where a line of the changed file was before the change, both from 1; an added line is where it would go. */
+  /** Returns where a line of the changed file was before the change, both from 1; of an added line, the line above it. */
   before(path: string, line: number): number {
     let shift = 0;
     for (const { oldStart, newStart, lines } of this.hunks.get(path) ?? []) {
@@ -50,7 +50,7 @@ export class Patch {
           old++;
           continue;
         }
-        if (now === line) return Math.max(1, old);
+        if (now === line) return Math.max(1, text.startsWith("+") ? old - 1 : old);
         now++;
         if (!text.startsWith("+")) old++;
       }

@@ -44,6 +44,11 @@ export class Questions {
     }
   }
 
+  /** Shows again what still wants an answer: VS Code takes notifications off the screen after some seconds. */
+  remind(): void {
+    for (const { question, closed } of [...this.shown.values()]) if (!closed && this.isOpen(question)) void this.show(question);
+  }
+
   private isOpen(question: OpenQuestion): boolean {
     return this.connection.isOpen && this.runs.model(question.run)?.questions.get(question.gate) === question;
   }
@@ -55,7 +60,7 @@ export class Questions {
    */
   private async hide(): Promise<void> {
     await vscode.commands.executeCommand("notifications.hideToasts");
-    for (const { question, closed } of [...this.shown.values()]) if (!closed) void this.show(question);
+    this.remind();
   }
 
   private async show(question: OpenQuestion): Promise<void> {

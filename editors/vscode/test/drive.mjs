@@ -71,10 +71,14 @@ async function firstRun() {
     await problems("Missing validation").first().waitFor();
     await bench.shot("problems");
     await problems("Missing validation").first().dblclick();
-    await bench.page.waitForTimeout(1000);
-    await bench.page.keyboard.press("Control+.");
-    await bench.page.locator(".action-widget, .context-view").getByText("Dispute…").first().waitFor();
-    await bench.page.locator(".action-widget, .context-view").getByText("Ask the builder…").first().waitFor();
+    await bench.page.locator(".editor-instance .squiggly-error").first().waitFor();
+    const fix = (name) => bench.page.locator(".action-widget").getByText(name).first();
+    await bench.until("a list of quick fixes", async () => {
+      await bench.page.keyboard.press("Control+.");
+      await bench.page.waitForTimeout(800);
+      return fix("Dispute…").isVisible();
+    });
+    await fix("Ask the builder…").waitFor();
     await bench.shot("quick-fixes");
     await bench.page.keyboard.press("Escape");
   });

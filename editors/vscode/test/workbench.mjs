@@ -56,6 +56,8 @@ export class Workbench {
 
   async shot(name) {
     this.number++;
+    // What slides in has arrived.
+    await this.page.waitForTimeout(500);
     await this.page.screenshot({ path: `${this.shots}/${String(this.number).padStart(2, "0")}-${name}.png` });
   }
 
@@ -100,8 +102,12 @@ export class Workbench {
     return this.page.locator(".notification-toast", { hasText: text }).last();
   }
 
+  /** Presses a button of a notification: on the screen, or in the notification centre, where it goes after some seconds. */
   async press(notification, button) {
-    await this.notification(notification).getByRole("button", { name: button, exact: true }).click(PATIENCE);
+    const onScreen = this.notification(notification);
+    if (!(await onScreen.isVisible())) await this.command("Notifications: Show Notifications");
+    const kept = this.page.locator(".notifications-center .monaco-list-row", { hasText: notification });
+    await onScreen.or(kept).last().getByRole("button", { name: button, exact: true }).click(PATIENCE);
   }
 
   get status() {
