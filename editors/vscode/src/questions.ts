@@ -60,6 +60,7 @@ export class Questions {
    */
   private async hide(): Promise<void> {
     await vscode.commands.executeCommand("notifications.hideToasts");
+    await vscode.commands.executeCommand("notifications.hideList");
     this.remind();
   }
 

@@ -31,7 +31,6 @@ function somebodyElse(message) {
 }
 
 const problems = (text) => bench.page.locator(".markers-panel .monaco-list-row", { hasText: text });
-const toasts = (text) => bench.page.locator(".notification-toast:visible", { hasText: text });
 
 async function opening() {
   await step("the palette has `DualAgent: Open Panel` and `Checkmate: Open Panel`", async () => {
@@ -141,7 +140,7 @@ async function secondRun() {
   await step("an answer in the panel takes the notification away", async () => {
     await bench.notification("asks to run").waitFor();
     await (await bench.panel()).getByRole("button", { name: /Allow once/ }).click();
-    await bench.until("no notification of the command", async () => (await toasts("asks to run").count()) === 0);
+    await bench.until("no notification of the command", async () => (await bench.notifications("asks to run").count()) === 0);
     await bench.notification("Bring it into your working tree?").waitFor({ timeout: 60_000 });
     await bench.shot("side-bar-landing");
   });
@@ -149,7 +148,7 @@ async function secondRun() {
     const { runs } = await somebodyElse({ type: "list_runs", limit: 1 });
     const event = await somebodyElse({ type: "answer", run: runs[0].run, gate: await landGate(runs[0].run), reply: "no" });
     if (event.type !== "done") throw new Error(`Somebody else could not answer: ${JSON.stringify(event)}`);
-    await bench.until("no notification of the landing", async () => (await toasts("Bring it into your").count()) === 0);
+    await bench.until("no notification of the landing", async () => (await bench.notifications("Bring it into your").count()) === 0);
     if (world.git("status", "--porcelain").trim() !== "") throw new Error("A declined change is in the tree.");
     await bench.shot("declined-elsewhere");
   });

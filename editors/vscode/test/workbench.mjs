@@ -27,7 +27,9 @@ export class Workbench {
     this.complaints = [];
     page.on("request", (request) => {
       const { host, protocol } = new URL(request.url());
-      if (protocol.startsWith("http") && !host.startsWith("127.0.0.1")) this.foreign.add(host);
+      // Resources of webviews have a host that a service worker answers for.
+      const isOwn = host.startsWith("127.0.0.1") || host.endsWith(".vscode-resource.vscode-cdn.net");
+      if (protocol.startsWith("http") && !isOwn) this.foreign.add(host);
     });
     page.on("console", (message) => {
       if (/Content Security Policy/.test(message.text()) && /panel\.(js|css)|inline/.test(message.text())) {
@@ -97,17 +99,21 @@ export class Workbench {
     await this.page.keyboard.press("Enter");
   }
 
-  /** A notification on the screen that says this. */
-  notification(text) {
-    return this.page.locator(".notification-toast", { hasText: text }).last();
+  /** The notifications that say this: on the screen, or in the notification centre while that is open. */
+  notifications(text) {
+    const toasts = this.page.locator(".notification-toast:visible", { hasText: text });
+    return toasts.or(this.page.locator(".notifications-center.visible .monaco-list-row", { hasText: text }));
   }
 
-  /** Presses a button of a notification: on the screen, or in the notification centre, where it goes after some seconds. */
+  notification(text) {
+    return this.notifications(text).last();
+  }
+
+  /** Presses a button of a notification. */
   async press(notification, button) {
-    const onScreen = this.notification(notification);
-    if (!(await onScreen.isVisible())) await this.command("Notifications: Show Notifications");
-    const kept = this.page.locator(".notifications-center .monaco-list-row", { hasText: notification });
-    await onScreen.or(kept).last().getByRole("button", { name: button, exact: true }).click(PATIENCE);
+    // VS Code takes it off the screen after some seconds.
+    if ((await this.notifications(notification).count()) === 0) await this.command("Notifications: Show Notifications");
+    await this.notification(notification).getByRole("button", { name: button, exact: true }).click(PATIENCE);
   }
 
   get status() {
