@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import type { Commands, Parts } from "./commands.ts";
 import { goesOn } from "./runs.ts";
 import { dollars, inLine, withoutIcons } from "./text.ts";
-import { standingText } from "./verdict.ts";
+import { messageOf, standingText } from "./verdict.ts";
 import type { RunState } from "./wire.ts";
 
 const SEARCH_PAUSE_MS = 150;
@@ -95,7 +95,7 @@ function row(state: RunState, excerpt = ""): Row {
   const began = new Date(state.began);
   const when = Number.isNaN(began.getTime()) ? "" : began.toLocaleString();
   const parts = [standingText(state), when, dollars(state.usage.cost_micro_usd), state.run];
-  const detail = excerpt === "" ? inLine(state.message, 160) : inLine(excerpt, 160);
+  const detail = excerpt === "" ? inLine(messageOf(state), 160) : inLine(excerpt, 160);
   return {
     label: withoutIcons(inLine(state.request, 100)),
     description: parts.filter((part) => part !== "").join(" · "),

@@ -17,15 +17,13 @@ export class RunModel {
   readonly questions = new Map<string, OpenQuestion>();
   verdict: Verdict | null = null;
   patch: Patch | null = null;
-  over = false;
 
   constructor(readonly run: string) {}
 
-  /** Takes an event in; false if it was known. */
+  /** Takes an event in; false if it was known, or if the beginning of the run is not. */
   take(event: Event | { type: "other" }, seq: number): boolean {
-    if (seq <= this.lastSeq) return false;
+    if (seq <= this.lastSeq || (this.lastSeq === 0 && seq !== 1)) return false;
     this.lastSeq = seq;
-    this.over = event.type === "outcome";
     switch (event.type) {
       case "patch_ready":
         this.patch = new Patch(event.patch);
@@ -99,22 +97,28 @@ export class Runs {
 
   /** Sees that the events of a run are known, such as of an older one. */
   async know(run: string): Promise<void> {
-    const model = this.models.get(run);
-    if (model !== undefined && model.lastSeq > 0) return;
-    const told = new Promise<void>((keep) => {
-      const listener = this.told.add((one) => {
-        if (one.run !== run || !one.over) return;
+    if (this.following.has(run)) return;
+    const from_seq = (this.models.get(run)?.lastSeq ?? 0) + 1;
+    const event = await this.ask({ type: "subscribe", run, from_seq });
+    if (event?.type === "subscribed") await this.caughtUp(run, event.latest_seq);
+    if (!this.following.has(run)) await this.ask({ type: "unsubscribe", run });
+  }
+
+  private caughtUp(run: string, latest: number): Promise<void> {
+    return new Promise((keep) => {
+      const look = () => {
+        if ((this.models.get(run)?.lastSeq ?? 0) < latest) return;
+        done();
+      };
+      const listener = this.told.add(look);
+      const timer = setTimeout(() => done(), KNOWING_MS);
+      const done = () => {
+        clearTimeout(timer);
         listener.dispose();
         keep();
-      });
-      setTimeout(() => {
-        listener.dispose();
-        keep();
-      }, KNOWING_MS);
+      };
+      look();
     });
-    const event = await this.ask({ type: "subscribe", run, from_seq: 1 });
-    if (event?.type !== "error") await told;
-    await this.ask({ type: "unsubscribe", run });
   }
 
   /** A person has settled a finding. */

@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import type { Connection } from "./connection.ts";
 import { goesOn, type Runs } from "./runs.ts";
 import { dollars, inLine, withoutIcons } from "./text.ts";
-import { standingText } from "./verdict.ts";
+import { messageOf, standingText } from "./verdict.ts";
 import type { RunState, Standing } from "./wire.ts";
 
 const ICONS: Record<Standing, string> = {
@@ -46,7 +46,7 @@ export class StatusItem {
     const ours = this.runs.list();
     const run = ours.find((one) => one.standing === "waiting") ?? ours.find(goesOn) ?? ours[0];
     this.item.text = run === undefined ? "$(pass) Checkmate" : this.text(run);
-    const about = run === undefined ? "" : `\n${inLine(run.request)}\n${inLine(run.message, 300)}`;
+    const about = run === undefined ? "" : `\n${inLine(run.request)}\n${inLine(messageOf(run), 300)}`;
     // A plain text: nothing in it is markdown.
     this.item.tooltip = `Connected to daemon at ${state.address} (${state.program})${about}`.trimEnd();
     this.item.accessibilityInformation = { label: `Checkmate: ${run === undefined ? "connected" : standingText(run)}` };

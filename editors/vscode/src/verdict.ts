@@ -33,6 +33,11 @@ export function standingText({ standing, landed }: RunState): string {
   }
 }
 
+/** How a run ended; `RUN` in a message stands for its name. */
+export function messageOf({ message, run }: RunState): string {
+  return visible(message).replace(/\bRUN\b/g, run);
+}
+
 /** The verdict as a page of plain text: the decision, then every gate with what it saw. */
 export function verdictText(state: RunState, model: RunModel | undefined): string {
   const cost = dollars(state.usage.cost_micro_usd);
@@ -42,7 +47,7 @@ export function verdictText(state: RunState, model: RunModel | undefined): strin
     `run ${state.run} · turn ${state.turn} of ${state.of}${cost === "" ? "" : ` · ${cost}`} · ${standingText(state)}`,
     "",
   ];
-  if (state.message !== "") lines.push(visible(state.message), "");
+  if (state.message !== "") lines.push(messageOf(state), "");
   const verdict = model?.verdict;
   if (verdict == null) {
     lines.push("There is no verdict yet: no candidate was judged.");

@@ -92,6 +92,7 @@ export type Event =
   | { type: "hello"; program: string; workspaces: WorkspaceState[] }
   | { type: "workspaces"; workspaces: WorkspaceState[] }
   | { type: "accepted"; run: string }
+  | { type: "subscribed"; run: string; latest_seq: number }
   | { type: "done"; message: string }
   | { type: "error"; error: string }
   | { type: "runs"; runs: RunState[] }
@@ -126,6 +127,7 @@ export const FIELDS: { [T in Event["type"]]: Record<string, Kind> } = {
   hello: { program: "string", workspaces: "list" },
   workspaces: { workspaces: "list" },
   accepted: { run: "string" },
+  subscribed: { run: "string", latest_seq: "number" },
   done: { message: "string" },
   error: { error: "string" },
   runs: { runs: "list" },

@@ -32,6 +32,31 @@ function somebodyElse(message) {
 
 const problems = (text) => bench.page.locator(".markers-panel .monaco-list-row", { hasText: text });
 
+/** Waits until an editor on the screen shows this. */
+function editorSays(words) {
+  return bench.until(`${words} in an editor`, async () => {
+    const texts = await bench.page.locator(".editor-instance .view-lines").allInnerTexts();
+    return texts.some((text) => text.replaceAll("\u00a0", " ").includes(words));
+  });
+}
+
+async function openProblem(text) {
+  await problems(text).first().dblclick();
+  await bench.page.locator(".editor-instance .squiggly-error").first().waitFor();
+}
+
+/** A quick fix where the cursor stands. */
+async function quickFix(name) {
+  const fix = bench.page.locator(".action-widget").getByText(name).first();
+  await bench.until(`the quick fix ${name}`, async () => {
+    if (await fix.isVisible()) return true;
+    await bench.page.keyboard.press("Control+.");
+    await bench.page.waitForTimeout(800);
+    return fix.isVisible();
+  });
+  return fix;
+}
+
 async function opening() {
   await step("the palette has `DualAgent: Open Panel` and `Checkmate: Open Panel`", async () => {
     await bench.until("both commands in the palette", async () => {
@@ -63,21 +88,16 @@ async function firstRun() {
     await bench.type(GOAL);
     await bench.notification("asks to run: wc -l src/math.sh").waitFor({ timeout: 60_000 });
     await bench.until("a status item that waits", async () => (await bench.status.innerText()).includes("waiting for you · turn 2/3"));
+    await (await bench.panel()).getByRole("button", { name: /Allow once/ }).waitFor();
     await bench.shot("question-of-a-command");
   });
   await step("the finding stands at its line, with quick fixes", async () => {
     await bench.command("Problems: Focus on Problems View");
     await problems("Missing validation").first().waitFor();
     await bench.shot("problems");
-    await problems("Missing validation").first().dblclick();
-    await bench.page.locator(".editor-instance .squiggly-error").first().waitFor();
-    const fix = (name) => bench.page.locator(".action-widget").getByText(name).first();
-    await bench.until("a list of quick fixes", async () => {
-      await bench.page.keyboard.press("Control+.");
-      await bench.page.waitForTimeout(800);
-      return fix("Dispute…").isVisible();
-    });
-    await fix("Ask the builder…").waitFor();
+    await openProblem("Missing validation");
+    await quickFix("Dispute…");
+    await quickFix("Ask the builder…");
     await bench.shot("quick-fixes");
     await bench.page.keyboard.press("Escape");
   });
@@ -106,10 +126,7 @@ async function afterwards() {
   await step("the verdict is a page of text", async () => {
     await bench.command("Checkmate: Show Verdict");
     await bench.pick("Add a function");
-    await bench.until("the verdict in an editor", async () => {
-      const text = await bench.page.locator(".editor-instance .view-lines").allInnerTexts();
-      return text.some((one) => one.replaceAll("\u00a0", " ").includes("APPROVED"));
-    });
+    await editorSays("APPROVED");
     await bench.shot("verdict");
   });
   await step("the tests run on the tree", async () => {
@@ -136,6 +153,13 @@ async function secondRun() {
     await panel.getByRole("button", { name: "Run Cycle" }).click();
     await panel.getByText("Waiting for you").first().waitFor({ timeout: 60_000 });
     await bench.shot("side-bar-asks");
+  });
+  await step("a finding that is disputed with its quick fix is gone", async () => {
+    await openProblem("Missing validation");
+    await (await quickFix("Dispute…")).click();
+    await bench.type("Negative numbers were never asked for.");
+    await bench.notification("the run takes it up").waitFor();
+    await bench.until("the disputed finding gone", async () => (await problems("Missing validation").count()) === 0);
   });
   await step("an answer in the panel takes the notification away", async () => {
     await bench.notification("asks to run").waitFor();
@@ -191,6 +215,8 @@ async function lostAndFound() {
     await bench.page.keyboard.insertText("factorial");
     await bench.pick("taken back");
     await bench.pick("Show the verdict");
+    await editorSays("taken back");
+    await editorSays("red green");
     await bench.shot("history");
   });
 }

@@ -66,8 +66,11 @@ test("runs that go on and the latest are followed, from where they were", async 
   assert.deepEqual(sent.at(-1), { type: "subscribe", run: "r1", from_seq: 1 });
   const question = { type: "question_asked", gate: "g", question: { question: "land" } } as const;
   runs.take({ event: question, run: "r1", seq: 5 });
+  assert.deepEqual(told, [], "without its beginning nothing is known of a run");
+  runs.take({ event: { type: "other" }, run: "r1", seq: 1 });
   runs.take({ event: question, run: "r1", seq: 5 });
-  assert.deepEqual(told, [5]);
+  runs.take({ event: question, run: "r1", seq: 5 });
+  assert.deepEqual(told, [1, 5]);
   assert.equal(runs.model("r1")?.questions.size, 1);
   runs.take({ event: { type: "run_changed", state: state({ standing: "interrupted" }) } });
   assert.equal(runs.model("r1")?.questions.size, 0);
@@ -82,6 +85,22 @@ test("runs that go on and the latest are followed, from where they were", async 
   ]);
   runs.take({ event: { type: "run_changed", state: state({ run: "r3", workspace: "/elsewhere" }) } });
   assert.equal(runs.get("r3"), undefined);
+});
+
+test("the events of an older run are asked for, and no more than those", async () => {
+  const sent: Message[] = [];
+  const runs: Runs = new Runs(
+    async (message) => {
+      sent.push(message);
+      if (message.type !== "subscribe") return { type: "done", message: "" };
+      for (const seq of [1, 2]) setTimeout(() => runs.take({ event: { type: "other" }, run: "old", seq }), seq);
+      return { type: "subscribed", run: "old", latest_seq: 2 };
+    },
+    () => true,
+  );
+  await runs.know("old");
+  assert.equal(runs.model("old")?.lastSeq, 2);
+  assert.deepEqual(sent.map(({ type }) => type), ["subscribe", "unsubscribe"]);
 });
 
 test("text of agents cannot do anything", () => {
