@@ -221,12 +221,46 @@ async function lostAndFound() {
   });
 }
 
+async function untrustedAndTwoFolders() {
+  const workspace = world.secondRepository();
+  await bench.close();
+  bench = await Workbench.open(await world.open({ trust: true }), { workspace }, world.shots);
+  await step("in folders that are not trusted nothing is connected to", async () => {
+    await bench.command("Checkmate: Start Daemon");
+    await bench.notification("This folder is not trusted").waitFor();
+    await bench.until("a status item that is disconnected", async () => (await bench.status.innerHTML()).includes("debug-disconnect"));
+    await bench.shot("untrusted");
+  });
+  await step("trust connects", async () => {
+    await bench.press("This folder is not trusted", "Manage Trust");
+    await bench.page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true }).click();
+    await bench.until("a connection", async () => !(await bench.status.innerHTML()).includes("debug-disconnect"), 60);
+    await bench.shot("trusted");
+  });
+  await step("with two folders the run's repository is asked for", async () => {
+    await bench.command("View: Close All Editors");
+    await bench.command("Checkmate: Run Cycle…");
+    await bench.shot("two-folders");
+    await bench.pick("second");
+    await bench.type(GOAL);
+    await bench.notification("asks to run").waitFor({ timeout: 60_000 });
+    const { runs } = await somebodyElse({ type: "list_runs", limit: 1 });
+    if (!runs[0].workspace.endsWith("/second")) throw new Error(`The run is in ${runs[0].workspace}.`);
+  });
+  await step("Stop Run ends it", async () => {
+    await bench.command("Checkmate: Stop Run");
+    await bench.until("the run not approved", async () => (await bench.status.innerText()).includes("not approved"));
+    await bench.until("no notification of the command", async () => (await bench.notifications("asks to run").count()) === 0);
+    await bench.shot("stopped");
+  });
+}
+
 try {
   await world.prepare();
   console.log(`The package is installed in a clean VS Code. Screenshots: ${world.shots}`);
-  bench = await Workbench.open(await world.open(), world.repository, world.shots);
+  bench = await Workbench.open(await world.open(), { folder: world.repository }, world.shots);
   bench.page.setDefaultTimeout(30_000);
-  for (const play of [opening, firstRun, afterwards, secondRun, lostAndFound]) await play();
+  for (const play of [opening, firstRun, afterwards, secondRun, lostAndFound, untrustedAndTwoFolders]) await play();
   if (bench.foreign.size > 0) throw new Error(`Other machines were asked: ${[...bench.foreign].join(", ")}`);
   if (bench.complaints.length > 0) throw new Error(`The panel breaks its policy: ${bench.complaints.join("\n")}`);
   failed = false;

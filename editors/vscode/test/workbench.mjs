@@ -1,4 +1,5 @@
 // VS Code's workbench in a browser, as a person uses it: palette, notifications, editors, the panel's webview.
+import { readdirSync } from "node:fs";
 import { chromium } from "playwright-core";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -20,7 +21,7 @@ export class Workbench {
     this.browser = browser;
     this.page = page;
     this.shots = shots;
-    this.number = 0;
+    this.number = readdirSync(shots).length;
     /** Hosts that were asked besides this machine. */
     this.foreign = new Set();
     /** What pages complain about: errors of scripts, and of the content policy. */
@@ -38,11 +39,12 @@ export class Workbench {
     });
   }
 
-  static async open(address, folder, shots) {
+  /** Opens a window; `what` is `{ folder }` or `{ workspace }`, a path. */
+  static async open(address, what, shots) {
     const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
     const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
     const bench = new Workbench(browser, await context.newPage(), shots);
-    await bench.load(`${address}/?folder=${encodeURIComponent(folder)}`);
+    await bench.load(`${address}/?${new URLSearchParams(what)}`);
     return bench;
   }
 

@@ -14,6 +14,7 @@ const SETTINGS = {
   "extensions.autoUpdate": false,
   "extensions.gallery.serviceUrl": "",
   "workbench.startupEditor": "none",
+  "security.workspace.trust.startupPrompt": "never",
   "telemetry.telemetryLevel": "off",
   "workbench.enableExperiments": false,
   "workbench.secondarySideBar.defaultVisibility": "hidden",
@@ -89,11 +90,22 @@ export class World {
     return execFileSync(node, [entry, ...this.#options, ...args], { env: this.environment, stdio, encoding: "utf8" });
   }
 
-  /** Starts the real VS Code and returns its address. */
-  async open() {
+  /** Makes a second repository and a workspace of both, and returns the workspace's file. */
+  secondRepository() {
+    const second = join(this.folder, "second");
+    cpSync(this.repository, second, { recursive: true });
+    const file = join(this.folder, "both.code-workspace");
+    writeFileSync(file, JSON.stringify({ folders: [{ path: this.repository }, { path: second }] }));
+    return file;
+  }
+
+  /** Starts the real VS Code and returns its address. With `trust` it asks whether folders are trusted. */
+  async open({ trust = false } = {}) {
+    this.closeEditor();
     const port = await freePort();
     const entry = join(this.cache, "node_modules/code-server/out/node/entry.js");
-    const off = ["--disable-telemetry", "--disable-update-check", "--disable-workspace-trust", "--disable-getting-started-override"];
+    const off = ["--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"];
+    if (!trust) off.push("--disable-workspace-trust");
     const args = [entry, ...this.#options, ...off, "--auth", "none", "--bind-addr", `127.0.0.1:${port}`];
     const log = openSync(join(this.folder, "code-server.log"), "a");
     this.#server = spawn(join(this.cache, "node24/bin/node"), args, { env: this.environment, stdio: ["ignore", log, log], detached: true });
@@ -114,6 +126,11 @@ export class World {
     return readFileSync(join(this.folder, "state/checkmate/daemon/token"), "utf8").trim();
   }
 
+  closeEditor() {
+    if (this.#server !== null) process.kill(-this.#server.pid, "SIGTERM");
+    this.#server = null;
+  }
+
   stopDaemon() {
     process.kill(this.daemonNote().pid, "SIGTERM");
   }
@@ -125,7 +142,7 @@ export class World {
     } catch {
       // There is none.
     }
-    if (this.#server !== null) process.kill(-this.#server.pid, "SIGTERM");
+    this.closeEditor();
     if (failed) console.error(`What is left is in ${this.folder}.`);
     else if (process.env.KEEP === undefined) setTimeout(() => rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 }), 1000);
   }
