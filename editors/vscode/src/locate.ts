@@ -6,8 +6,9 @@ export interface Spot {
   line: number;
 }
 
-// A path may stand in quotes or backticks; its end is told by what follows.
-const PATH = String.raw`(?<path>[\w@+./~-]*[\w@+-])`;
+// A path may stand in quotes or backticks; its end is told by what follows. It begins where no path goes on, which also
+// keeps the search linear.
+const PATH = String.raw`(?<![\w@+./~-])(?<path>[\w@+./~-]*[\w@+-])`;
 const QUOTE = "[`'\"]?";
 const FORMS = [
   // src/math.ts:21, src/math.ts:21:5, src/math.ts#L21
@@ -43,12 +44,17 @@ export function locate(text: string, known: (mention: string) => string | null):
  * change. `exists` tells whether the workspace has a file.
  */
 export function fileOf(mention: string, changed: string[], exists: (path: string) => boolean): string | null {
-  const path = mention.replace(/^\.\//, "").replace(/^[ab]\/(?=.*\/)/, (side) => (changed.includes(mention) ? side : ""));
+  const path = mention.replace(/^\.\//, "");
   if (path === "" || path.length > 1000) return null;
+  // Diffs write a/ and b/ before a path.
+  return named(path, changed, exists) ?? (/^[ab]\/./.test(path) ? named(path.slice(2), changed, exists) : null);
+}
+
+function named(path: string, changed: string[], exists: (path: string) => boolean): string | null {
   if (changed.includes(path)) return path;
+  const isInside = !path.startsWith("/") && !path.startsWith("~") && !path.split("/").includes("..");
+  if (isInside && exists(path)) return path;
   // A whole path of the run's own tree, or the bare name of a file.
   const ends = changed.filter((file) => path.endsWith(`/${file}`) || file.endsWith(`/${path}`));
-  if (ends.length === 1) return ends[0] ?? null;
-  const inside = !path.startsWith("/") && !path.startsWith("~") && !path.split("/").includes("..");
-  return inside && exists(path) ? path : null;
+  return ends.length === 1 ? (ends[0] ?? null) : null;
 }

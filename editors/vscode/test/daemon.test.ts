@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { WebSocketServer } from "ws";
 import { candidates, findBinary } from "../src/binary.ts";
 import { Connection } from "../src/connection.ts";
@@ -13,7 +13,9 @@ import { webviewPage } from "../src/page.ts";
 import { daemonFolder, findDaemon, noteOf, type Place, tokenOf } from "../src/place.ts";
 
 const TOKEN = "0123456789abcdef0123456789abcdef";
-const scratch = () => mkdtempSync(join(tmpdir(), "checkmate-unit-"));
+const whole = mkdtempSync(join(tmpdir(), "checkmate-unit-"));
+const scratch = () => mkdtempSync(join(whole, "x"));
+after(() => rmSync(whole, { recursive: true }));
 
 test("the program is looked for where the setting says, else in PATH and then in ~/.cargo/bin", () => {
   const environment = { HOME: "/home/me", PATH: "/usr/bin:relative:.::/opt/bin" };

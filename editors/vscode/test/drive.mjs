@@ -85,7 +85,7 @@ async function firstRun() {
   await step("Run Cycle… from the palette; a command of the builder asks", async () => {
     await bench.page.keyboard.press("Escape");
     await bench.command("Checkmate: Run Cycle…");
-    await bench.type(GOAL);
+    await bench.type("Checkmate: Run Cycle", GOAL);
     await bench.notification("asks to run: wc -l src/math.sh").waitFor({ timeout: 60_000 });
     await bench.until("a status item that waits", async () => (await bench.status.innerText()).includes("waiting for you · turn 2/3"));
     await (await bench.panel()).getByRole("button", { name: /Allow once/ }).waitFor();
@@ -154,10 +154,15 @@ async function secondRun() {
     await panel.getByText("Waiting for you").first().waitFor({ timeout: 60_000 });
     await bench.shot("side-bar-asks");
   });
+  await step("the panel opens a file of the change in the diff editor", async () => {
+    await (await bench.panel()).getByRole("button", { name: /Open in editor/ }).last().click();
+    await bench.page.locator(".monaco-diff-editor").getByText("of a negative number fails").first().waitFor();
+    await bench.shot("diff-from-panel");
+  });
   await step("a finding that is disputed with its quick fix is gone", async () => {
     await openProblem("Missing validation");
     await (await quickFix("Dispute…")).click();
-    await bench.type("Negative numbers were never asked for.");
+    await bench.type("Checkmate: Dispute a finding", "Negative numbers were never asked for.");
     await bench.notification("the run takes it up").waitFor();
     await bench.until("the disputed finding gone", async () => (await problems("Missing validation").count()) === 0);
   });
@@ -221,6 +226,17 @@ async function lostAndFound() {
   });
 }
 
+async function walkthrough() {
+  await step("the walkthrough is there", async () => {
+    await bench.command("Welcome: Open Walkthrough...");
+    await bench.page.waitForTimeout(500);
+    await bench.page.keyboard.insertText("Checkmate");
+    await bench.pick("Get started with Checkmate");
+    await bench.page.locator(".gettingStartedContainer").getByText("Read the verdict").first().waitFor();
+    await bench.shot("walkthrough");
+  });
+}
+
 async function untrustedAndTwoFolders() {
   const workspace = world.secondRepository();
   await bench.close();
@@ -242,7 +258,7 @@ async function untrustedAndTwoFolders() {
     await bench.command("Checkmate: Run Cycle…");
     await bench.shot("two-folders");
     await bench.pick("second");
-    await bench.type(GOAL);
+    await bench.type("Checkmate: Run Cycle", GOAL);
     await bench.notification("asks to run").waitFor({ timeout: 60_000 });
     const { runs } = await somebodyElse({ type: "list_runs", limit: 1 });
     if (!runs[0].workspace.endsWith("/second")) throw new Error(`The run is in ${runs[0].workspace}.`);
@@ -260,7 +276,7 @@ try {
   console.log(`The package is installed in a clean VS Code. Screenshots: ${world.shots}`);
   bench = await Workbench.open(await world.open(), { folder: world.repository }, world.shots);
   bench.page.setDefaultTimeout(30_000);
-  for (const play of [opening, firstRun, afterwards, secondRun, lostAndFound, untrustedAndTwoFolders]) await play();
+  for (const play of [opening, firstRun, afterwards, secondRun, lostAndFound, walkthrough, untrustedAndTwoFolders]) await play();
   if (bench.foreign.size > 0) throw new Error(`Other machines were asked: ${[...bench.foreign].join(", ")}`);
   if (bench.complaints.length > 0) throw new Error(`The panel breaks its policy: ${bench.complaints.join("\n")}`);
   failed = false;

@@ -92,13 +92,12 @@ export class Workbench {
     await row.click(PATIENCE);
   }
 
-  /** Answers the input box that is open. */
-  async type(text) {
-    const input = this.page.locator(".quick-input-widget input").first();
-    await input.waitFor({ state: "visible", ...PATIENCE });
-    await this.page.waitForTimeout(300);
-    await this.page.keyboard.insertText(text);
+  /** Answers the input box with this title. */
+  async type(title, text) {
+    const box = this.page.locator(".quick-input-widget:visible", { hasText: title });
+    await box.locator("input").first().fill(text);
     await this.page.keyboard.press("Enter");
+    await box.waitFor({ state: "hidden", ...PATIENCE });
   }
 
   /** The notifications that say this: on the screen, or in the notification centre while that is open. */
