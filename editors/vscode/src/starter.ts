@@ -1,0 +1,115 @@
+import * as vscode from "vscode";
+import { candidates, findBinary } from "./binary.ts";
+import type { Connection } from "./connection.ts";
+import { health, startDaemon } from "./daemon.ts";
+import { findDaemon, type Place } from "./place.ts";
+import { inNotification } from "./text.ts";
+
+function settings() {
+  const all = vscode.workspace.getConfiguration("checkmate");
+  return {
+    path: all.get<string>("path", ""),
+    autoStart: all.get<boolean>("autoStart", true),
+    /** Undefined where the user said nothing. */
+    port: all.inspect<number>("port")?.globalValue,
+  };
+}
+
+/** Returns where the daemon is looked for by these settings. */
+export function place(): Place {
+  return findDaemon(process.env, settings().port);
+}
+
+/** Starts the daemon where none answers. */
+export class Starter {
+  private going: Promise<boolean> | null = null;
+  private complained = false;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly folders: () => string[],
+    private readonly logs: vscode.Uri,
+  ) {}
+
+  /** Connects, and starts the daemon for it if that is set. True if the connection stands. */
+  ensure(): Promise<boolean> {
+    return this.once(false);
+  }
+
+  /** Starts the daemon because the person says so. */
+  async start(): Promise<void> {
+    if (!(await this.once(true))) return;
+    const { state } = this.connection;
+    if (state.phase === "open") void vscode.window.showInformationMessage(`Connected to daemon at ${state.address}.`);
+  }
+
+  private once(asked: boolean): Promise<boolean> {
+    this.going ??= this.connectOrStart(asked).finally(() => void (this.going = null));
+    return this.going;
+  }
+
+  private async connectOrStart(asked: boolean): Promise<boolean> {
+    if (!vscode.workspace.isTrusted) {
+      const manage = "Manage Trust";
+      const text = "This folder is not trusted, so Checkmate starts no daemon and no run in it.";
+      if (asked && (await vscode.window.showWarningMessage(text, manage)) === manage) {
+        await vscode.commands.executeCommand("workbench.trust.manage");
+      }
+      return false;
+    }
+    if (await this.connection.connect()) return true;
+    const { port } = place();
+    if ((await health(port)) !== "nobody") return this.disconnected(asked);
+    const { path, autoStart } = settings();
+    if (!asked && !autoStart) return this.disconnected(asked);
+    const binary = findBinary(path, process.env);
+    if (binary === null) {
+      await this.missing(path, asked);
+      return false;
+    }
+    const log = vscode.Uri.joinPath(this.logs, "daemon.log").fsPath;
+    const home = process.env.HOME ?? "/";
+    const failure = await vscode.window.withProgress(
+      { location: vscode.ProgressLocation.Window, title: "Starting the daemon of Checkmate" },
+      () => startDaemon({ binary, port, folders: this.folders(), home, log }),
+    );
+    if (failure !== null) {
+      this.complain(`The daemon could not be started: ${inNotification(failure, 400)}`, log, asked);
+      return false;
+    }
+    return this.connection.connect();
+  }
+
+  /** Says why there is no connection, to a person who asked for one. */
+  private disconnected(asked: boolean): boolean {
+    const { state } = this.connection;
+    if (asked && state.phase === "closed") void vscode.window.showErrorMessage(`Disconnected. ${state.why.reason}`);
+    return this.connection.isOpen;
+  }
+
+  private async missing(path: string, asked: boolean): Promise<void> {
+    if (this.complained && !asked) return;
+    this.complained = true;
+    const [how, set] = ["How to Install", "Open Settings"];
+    const looked = path === "" ? "in PATH and in ~/.cargo/bin" : `at ${candidates(path, process.env)[0]} (\`checkmate.path\`)`;
+    const text =
+      `The program \`checkmate\` was not found ${looked}. Install it with ` +
+      "`cargo install --locked --path crates/checkmate` from its sources, or say where it is in `checkmate.path`.";
+    const answer = await vscode.window.showErrorMessage(text, how, set);
+    if (answer === how) {
+      await vscode.commands.executeCommand("workbench.action.openWalkthrough", "checkmate.checkmate#start", false);
+    } else if (answer === set) {
+      await vscode.commands.executeCommand("workbench.action.openSettings", "checkmate.path");
+    }
+  }
+
+  private complain(text: string, log: string, asked: boolean): void {
+    if (this.complained && !asked) return;
+    this.complained = true;
+    const open = "Open Log";
+    void vscode.window.showErrorMessage(text, open).then(async (answer) => {
+      if (answer === open) await vscode.window.showTextDocument(vscode.Uri.file(log));
+    });
+  }
+}
+

@@ -1,0 +1,291 @@
+// Drives the packed extension in a real VS Code. test/run.sh prepares what it needs and starts it.
+import { WebSocket } from "ws";
+import { Workbench } from "./workbench.mjs";
+import { World } from "./world.mjs";
+
+const GOAL = "Add a function to src/math.sh that calculates factorial, with proper error handling and tests";
+const world = new World({ cache: process.env.CACHE, vsix: process.env.VSIX, checkmate: process.env.CHECKMATE });
+const began = Date.now();
+let bench = null;
+let failed = true;
+
+/** One thing that a person does, and what has to come of it. */
+async function step(name, work) {
+  await work();
+  console.log(`ok ${((Date.now() - began) / 1000).toFixed(1)} s  ${name}`);
+}
+
+/** Somebody else who answers: another client of the daemon. */
+function somebodyElse(message) {
+  return new Promise((keep, fail) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${world.daemonPort}/`, ["checkmate.v1", `checkmate.token.${world.token}`]);
+    socket.on("error", fail);
+    socket.on("open", () => socket.send(JSON.stringify({ ...message, id: 1 })));
+    socket.on("message", (data) => {
+      const frame = JSON.parse(String(data));
+      if (frame.re !== 1) return;
+      socket.close();
+      keep(frame.event);
+    });
+  });
+}
+
+const problems = (text) => bench.page.locator(".markers-panel .monaco-list-row", { hasText: text });
+
+/** Waits until an editor on the screen shows this. */
+function editorSays(words) {
+  return bench.until(`${words} in an editor`, async () => {
+    const texts = await bench.page.locator(".editor-instance .view-lines").allInnerTexts();
+    return texts.some((text) => text.replaceAll("\u00a0", " ").includes(words));
+  });
+}
+
+async function openProblem(text) {
+  await problems(text).first().dblclick();
+  await bench.page.locator(".editor-instance .squiggly-error").first().waitFor();
+}
+
+/** A quick fix where the cursor stands. */
+async function quickFix(name) {
+  const fix = bench.page.locator(".action-widget").getByText(name).first();
+  await bench.until(`the quick fix ${name}`, async () => {
+    if (await fix.isVisible()) return true;
+    await bench.page.keyboard.press("Control+.");
+    await bench.page.waitForTimeout(800);
+    return fix.isVisible();
+  });
+  return fix;
+}
+
+async function opening() {
+  await step("the palette has `DualAgent: Open Panel` and `Checkmate: Open Panel`", async () => {
+    await bench.until("both commands in the palette", async () => {
+      const rows = await (await bench.palette("Open Panel")).allTextContents();
+      return ["DualAgent: Open Panel", "Checkmate: Open Panel"].every((name) => rows.some((row) => row.includes(name)));
+    });
+    await bench.shot("palette");
+  });
+  await step("without a daemon the panel says so, with the address and the command", async () => {
+    await bench.command("DualAgent: Open Panel");
+    const panel = await bench.panel();
+    await panel.getByText(`ws://localhost:${world.daemonPort}`).first().waitFor();
+    await panel.getByText("checkmate serve").first().waitFor();
+    await bench.until("a status item that is disconnected", async () => (await bench.status.innerHTML()).includes("debug-disconnect"));
+    await bench.shot("disconnected");
+  });
+  await step("the command starts the daemon, and the panel connects", async () => {
+    await bench.command("Checkmate: Start Daemon");
+    await bench.notification(`Connected to daemon at ws://localhost:${world.daemonPort}`).waitFor();
+    await (await bench.panel()).getByText("Connected to daemon").first().waitFor();
+    await bench.shot("connected");
+  });
+}
+
+async function firstRun() {
+  await step("Run Cycle… from the palette; a command of the builder asks", async () => {
+    await bench.page.keyboard.press("Escape");
+    await bench.command("Checkmate: Run Cycle…");
+    await bench.type("Checkmate: Run Cycle", GOAL);
+    await bench.notification("asks to run: wc -l src/math.sh").waitFor({ timeout: 60_000 });
+    await bench.until("a status item that waits", async () => (await bench.status.innerText()).includes("waiting for you · turn 2/3"));
+    await (await bench.panel()).getByRole("button", { name: /Allow once/ }).waitFor();
+    await bench.shot("question-of-a-command");
+  });
+  await step("the finding stands at its line, with quick fixes", async () => {
+    await bench.command("Problems: Focus on Problems View");
+    await problems("Missing validation").first().waitFor();
+    await bench.shot("problems");
+    await openProblem("Missing validation");
+    await quickFix("Dispute…");
+    await quickFix("Ask the builder…");
+    await bench.shot("quick-fixes");
+    await bench.page.keyboard.press("Escape");
+  });
+  await step("Allow once in the notification; the change asks to land", async () => {
+    await bench.press("asks to run", "Allow once");
+    await bench.notification("Bring it into your working tree?").waitFor({ timeout: 60_000 });
+    if (world.read("src/math.sh").includes("factorial")) throw new Error("The change is in the tree before anybody said so.");
+  });
+  await step("Show change opens VS Code's own diff editor", async () => {
+    await bench.press("Bring it into your working tree?", "Show change");
+    await bench.page.locator(".multiDiffEditor, .monaco-diff-editor").first().waitFor();
+    await bench.page.locator(".monaco-diff-editor").getByText("factorial").first().waitFor();
+    await bench.shot("native-diff");
+  });
+  await step("Bring into my tree in the notification; the change is there", async () => {
+    await bench.press("Bring it into your working tree?", "Bring into my tree");
+    await bench.until("the change in the working tree", async () => world.read("src/math.sh").includes("factorial()"));
+    await bench.until("a status item that is approved", async () => (await bench.status.innerText()).includes("approved and in your tree"));
+    await bench.until("the settled finding gone", async () => (await problems("Missing validation").count()) === 0);
+    await problems("Consider adding a test for zero").first().waitFor();
+    await bench.shot("landed");
+  });
+}
+
+async function afterwards() {
+  await step("the verdict is a page of text", async () => {
+    await bench.command("Checkmate: Show Verdict");
+    await bench.pick("Add a function");
+    await editorSays("APPROVED");
+    await bench.shot("verdict");
+  });
+  await step("the tests run on the tree", async () => {
+    await bench.command("Checkmate: Run Tests");
+    await bench.notification("The tests are green.").waitFor();
+  });
+  await step("Undo Run… takes the change back", async () => {
+    await bench.command("Checkmate: Undo Run…");
+    await bench.pick("Add a function");
+    await bench.page.locator(".monaco-dialog-box").getByRole("button", { name: "Take Back" }).click();
+    await bench.until("the tree as before", async () => world.git("status", "--porcelain").trim() === "");
+    await bench.shot("undone");
+  });
+}
+
+async function secondRun() {
+  await step("the panel stands in the side bar too, and runs a cycle", async () => {
+    await bench.command("View: Close All Editors");
+    await bench.page.locator(".activitybar .action-label[aria-label*='Checkmate']").click();
+    const panel = await bench.panel();
+    const box = panel.getByRole("textbox").last();
+    await box.click();
+    await box.fill(GOAL);
+    await panel.getByRole("button", { name: "Run Cycle" }).click();
+    await panel.getByText("Waiting for you").first().waitFor({ timeout: 60_000 });
+    await bench.shot("side-bar-asks");
+  });
+  await step("the panel opens a file of the change in the diff editor", async () => {
+    await (await bench.panel()).getByRole("button", { name: /Open in editor/ }).last().click();
+    await bench.page.locator(".monaco-diff-editor").getByText("of a negative number fails").first().waitFor();
+    await bench.shot("diff-from-panel");
+  });
+  await step("a finding that is disputed with its quick fix is gone", async () => {
+    await openProblem("Missing validation");
+    await (await quickFix("Dispute…")).click();
+    await bench.type("Checkmate: Dispute a finding", "Negative numbers were never asked for.");
+    await bench.notification("the run takes it up").waitFor();
+    await bench.until("the disputed finding gone", async () => (await problems("Missing validation").count()) === 0);
+  });
+  await step("an answer in the panel takes the notification away", async () => {
+    await bench.notification("asks to run").waitFor();
+    await (await bench.panel()).getByRole("button", { name: /Allow once/ }).click();
+    await bench.until("no notification of the command", async () => (await bench.notifications("asks to run").count()) === 0);
+    await bench.notification("Bring it into your working tree?").waitFor({ timeout: 60_000 });
+    await bench.shot("side-bar-landing");
+  });
+  await step("so does the answer of another client", async () => {
+    const { runs } = await somebodyElse({ type: "list_runs", limit: 1 });
+    const event = await somebodyElse({ type: "answer", run: runs[0].run, gate: await landGate(runs[0].run), reply: "no" });
+    if (event.type !== "done") throw new Error(`Somebody else could not answer: ${JSON.stringify(event)}`);
+    await bench.until("no notification of the landing", async () => (await bench.notifications("Bring it into your").count()) === 0);
+    if (world.git("status", "--porcelain").trim() !== "") throw new Error("A declined change is in the tree.");
+    await bench.shot("declined-elsewhere");
+  });
+}
+
+/** The name of the question whether a run may land. */
+function landGate(run) {
+  return new Promise((keep, fail) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${world.daemonPort}/`, ["checkmate.v1", `checkmate.token.${world.token}`]);
+    socket.on("error", fail);
+    socket.on("open", () => {
+      socket.send(JSON.stringify({ type: "hello", version: 1 }));
+      socket.send(JSON.stringify({ type: "subscribe", run, from_seq: 1 }));
+    });
+    socket.on("message", (data) => {
+      const { event } = JSON.parse(String(data));
+      if (event.type !== "question_asked" || event.question.question !== "land") return;
+      socket.close();
+      keep(event.gate);
+    });
+  });
+}
+
+async function lostAndFound() {
+  await step("a daemon that ends is noticed, and one that comes back is found", async () => {
+    world.stopDaemon();
+    await bench.until("a status item that is disconnected", async () => (await bench.status.innerHTML()).includes("debug-disconnect"));
+    await (await bench.panel()).getByText("checkmate serve").first().waitFor();
+    await bench.shot("daemon-gone");
+    world.set({ "checkmate.autoStart": true });
+    await bench.page.waitForTimeout(1500);
+    await (await bench.panel()).getByRole("button", { name: "Try now" }).click();
+    await bench.until("a connection", async () => !(await bench.status.innerHTML()).includes("debug-disconnect"), 60);
+    await (await bench.panel()).getByText("Connected to daemon").last().waitFor();
+    await bench.shot("daemon-back");
+  });
+  await step("the history finds a run by its words", async () => {
+    await bench.command("Checkmate: Show History…");
+    await bench.page.waitForTimeout(300);
+    await bench.page.keyboard.insertText("factorial");
+    await bench.pick("taken back");
+    await bench.pick("Show the verdict");
+    await editorSays("taken back");
+    await editorSays("red green");
+    await bench.shot("history");
+  });
+}
+
+async function walkthrough() {
+  await step("the walkthrough is there", async () => {
+    await bench.command("Welcome: Open Walkthrough...");
+    await bench.page.waitForTimeout(500);
+    await bench.page.keyboard.insertText("Checkmate");
+    await bench.pick("Get started with Checkmate");
+    await bench.page.locator(".gettingStartedContainer").getByText("Read the verdict").first().waitFor();
+    await bench.shot("walkthrough");
+  });
+}
+
+async function untrustedAndTwoFolders() {
+  const workspace = world.secondRepository();
+  await bench.close();
+  bench = await Workbench.open(await world.open({ trust: true }), { workspace }, world.shots);
+  await step("in folders that are not trusted nothing is connected to", async () => {
+    await bench.command("Checkmate: Start Daemon");
+    await bench.notification("This folder is not trusted").waitFor();
+    await bench.until("a status item that is disconnected", async () => (await bench.status.innerHTML()).includes("debug-disconnect"));
+    await bench.shot("untrusted");
+  });
+  await step("trust connects", async () => {
+    await bench.press("This folder is not trusted", "Manage Trust");
+    await bench.page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true }).click();
+    await bench.until("a connection", async () => !(await bench.status.innerHTML()).includes("debug-disconnect"), 60);
+    await bench.shot("trusted");
+  });
+  await step("with two folders the run's repository is asked for", async () => {
+    await bench.command("View: Close All Editors");
+    await bench.command("Checkmate: Run Cycle…");
+    await bench.shot("two-folders");
+    await bench.pick("second");
+    await bench.type("Checkmate: Run Cycle", GOAL);
+    await bench.notification("asks to run").waitFor({ timeout: 60_000 });
+    const { runs } = await somebodyElse({ type: "list_runs", limit: 1 });
+    if (!runs[0].workspace.endsWith("/second")) throw new Error(`The run is in ${runs[0].workspace}.`);
+  });
+  await step("Stop Run ends it", async () => {
+    await bench.command("Checkmate: Stop Run");
+    await bench.until("the run not approved", async () => (await bench.status.innerText()).includes("not approved"));
+    await bench.until("no notification of the command", async () => (await bench.notifications("asks to run").count()) === 0);
+    await bench.shot("stopped");
+  });
+}
+
+try {
+  await world.prepare();
+  console.log(`The package is installed in a clean VS Code. Screenshots: ${world.shots}`);
+  bench = await Workbench.open(await world.open(), { folder: world.repository }, world.shots);
+  bench.page.setDefaultTimeout(30_000);
+  for (const play of [opening, firstRun, afterwards, secondRun, lostAndFound, walkthrough, untrustedAndTwoFolders]) await play();
+  if (bench.foreign.size > 0) throw new Error(`Other machines were asked: ${[...bench.foreign].join(", ")}`);
+  if (bench.complaints.length > 0) throw new Error(`The panel breaks its policy: ${bench.complaints.join("\n")}`);
+  failed = false;
+  console.log("The extension works in a real VS Code.");
+} catch (error) {
+  console.error(`not ok: ${error.stack}`);
+  await bench?.shot("failure").catch(() => {});
+  process.exitCode = 1;
+} finally {
+  await bench?.close().catch(() => {});
+  world.close(failed);
+}
