@@ -26,6 +26,7 @@ use tokio::sync::{Notify, watch};
 use self::feed::Ring;
 use self::history::History;
 use self::runs::Runs;
+use self::settings::Trials;
 use self::workspaces::Workspaces;
 use crate::wire::RunState;
 
@@ -36,6 +37,7 @@ pub use self::server::{Options, serve};
 pub(crate) struct Daemon {
     workspaces: Workspaces,
     runs: Runs,
+    trials: Trials,
     history: History,
     board: Arc<Board>,
     /// Scripted agents for every run, instead of models.

@@ -585,6 +585,16 @@ pub enum Standing {
     Error,
 }
 
+impl Standing {
+    /// Tells whether nothing happens to the run any more unless somebody wants it.
+    pub fn is_over(self) -> bool {
+        match self {
+            Self::Queued | Self::Running | Self::Waiting => false,
+            Self::Interrupted | Self::Approved | Self::Applied | Self::NotApproved | Self::Error => true,
+        }
+    }
+}
+
 /// A run that a search found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hit {

@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod bad_days;
 #[cfg(test)]
+mod daemon;
+#[cfg(test)]
 mod environment;
 #[cfg(test)]
 mod pages;
@@ -75,6 +77,18 @@ mod test_reviews;
 mod test_run;
 #[cfg(test)]
 mod test_secrets;
+#[cfg(test)]
+mod test_serve;
+#[cfg(test)]
+mod test_serve_crash;
+#[cfg(test)]
+mod test_serve_follow;
+#[cfg(test)]
+mod test_serve_hostile;
+#[cfg(test)]
+mod test_serve_runs;
+#[cfg(test)]
+mod test_serve_workspaces;
 #[cfg(test)]
 mod test_stuck;
 #[cfg(test)]

@@ -24,6 +24,8 @@ const BURST: f64 = 400.0;
 const SLOWEST: Duration = Duration::from_secs(30);
 /// How often a client that says nothing is asked whether it is there.
 const PING: Duration = Duration::from_secs(25);
+/// How long somebody who is sent away has to read why.
+const GOODBYE: Duration = Duration::from_secs(1);
 /// How much is taken from one feed before the others have their turn, in bytes.
 const PORTION: usize = 256 << 10;
 
@@ -116,7 +118,13 @@ pub(super) async fn serve(daemon: Arc<Daemon>, mut socket: WebSocket, workspace:
         }
     };
     let frame = CloseFrame { code: away.code, reason: Utf8Bytes::from_static(away.reason) };
-    timeout(Duration::from_secs(1), socket.send(Packet::Close(Some(frame)))).await.ok();
+    let goodbye = async {
+        if socket.send(Packet::Close(Some(frame))).await.is_ok() {
+            // What it had sent before is read, or its system would throw the goodbye away unread.
+            while let Some(Ok(_)) = socket.recv().await {}
+        }
+    };
+    timeout(GOODBYE, goodbye).await.ok();
 }
 
 /// Waits until the daemon is to end.
@@ -164,7 +172,7 @@ async fn send_all(
             }
         }
         for place in client.places.values_mut() {
-            texts.append(&mut place.take(PORTION));
+            texts.append(&mut place.take(PORTION, &client.bell));
         }
         if texts.is_empty() {
             return Ok(());

@@ -42,6 +42,10 @@ struct Log {
     read: u64,
     /// Whether somebody tells more of it as soon as it is there.
     followed: bool,
+    /// Why the run failed outside of what its journal tells; everybody is told who comes later.
+    failure: Option<Utf8Bytes>,
+    /// The feed in which the run goes on.
+    newer: Option<Arc<Feed>>,
 }
 
 #[derive(Debug)]
@@ -67,6 +71,10 @@ pub(super) struct Place {
     feed: Arc<Feed>,
     /// The next entry.
     next: usize,
+    /// How many numbered events stand before it.
+    passed: u64,
+    /// How many numbered events are not wanted.
+    skip: u64,
     /// Chunks before this entry were said before somebody came.
     came: usize,
     /// What is said at that entry: replies that were going on.
@@ -105,6 +113,8 @@ impl Feed {
             bells: Vec::new(),
             read: 0,
             followed: false,
+            failure: None,
+            newer: None,
         };
         Self { log: Mutex::new(log) }
     }
@@ -148,8 +158,16 @@ impl Feed {
             re: None,
         };
         if let Some(text) = written(&frame) {
+            log.failure = Some(text.clone());
             log.entries.push(Entry::Chunk { text, old: true });
         }
+        log.ring();
+    }
+
+    /// Sends everybody who follows the run on to the feed in which it goes on.
+    pub(super) fn goes_on_in(&self, newer: &Arc<Feed>) {
+        let mut log = self.log();
+        log.newer = Some(Arc::clone(newer));
         log.ring();
     }
 
@@ -185,16 +203,15 @@ impl Feed {
     /// Takes a place before an event; `bell` rings when there is something new.
     pub(super) fn place(self: &Arc<Self>, from_seq: u64, old: bool, bell: &Arc<Notify>) -> (Place, u64) {
         let mut log = self.log();
-        let wanted = usize::try_from(from_seq.max(1) - 1).unwrap_or(usize::MAX);
-        let events = log.entries.iter().enumerate().filter(|(_, entry)| matches!(entry, Entry::Event { .. }));
-        let next = events.map(|(index, _)| index).nth(wanted).unwrap_or(log.entries.len());
         let latest = log.timeline.as_ref().map_or(0, Timeline::seq);
-        let speech = log.speech.values().filter_map(|speech| log.chunk(speech.role, &speech.text, true));
-        let speech = speech.collect();
+        let heard = log.speech.values().filter(|speech| !old || speech.role != Role::Examiner);
+        let speech = heard.filter_map(|speech| log.chunk(speech.role, &speech.text, true));
+        let speech = speech.chain(log.failure.clone()).collect();
         log.bells.retain(|bell| bell.strong_count() > 0);
         log.bells.push(Arc::downgrade(bell));
         bell.notify_one();
-        (Place { feed: Arc::clone(self), next, came: log.entries.len(), speech, old }, latest)
+        let (skip, came) = (from_seq.max(1) - 1, log.entries.len());
+        (Place { feed: Arc::clone(self), next: 0, passed: 0, skip, came, speech, old }, latest)
     }
 }
 
@@ -278,8 +295,24 @@ impl Log {
 }
 
 impl Place {
-    /// Takes what comes next, at most about so many bytes.
-    pub(super) fn take(&mut self, bytes: usize) -> Vec<Utf8Bytes> {
+    /// Takes what comes next, at most about so many bytes; `bell` rings when there is something new.
+    pub(super) fn take(&mut self, bytes: usize, bell: &Arc<Notify>) -> Vec<Utf8Bytes> {
+        let mut taken = self.take_here(bytes);
+        while taken.is_empty() {
+            let Some(newer) = self.feed.log().newer.clone() else { break };
+            // Whatever was told here is told there with the same numbers.
+            (*self, _) = newer.place(self.skip.max(self.passed).saturating_add(1), self.old, bell);
+            taken = self.take_here(bytes);
+        }
+        taken
+    }
+
+    /// Tells this client every event from here on.
+    pub(super) fn know_all(&mut self) {
+        self.old = false;
+    }
+
+    fn take_here(&mut self, bytes: usize) -> Vec<Utf8Bytes> {
         let feed = Arc::clone(&self.feed);
         let log = feed.log();
         let (mut taken, mut size) = (Vec::new(), 0);
@@ -288,7 +321,10 @@ impl Place {
                 taken.append(&mut self.speech);
             }
             let text = match log.entries.get(self.next) {
-                Some(Entry::Event { text, old }) => (*old || !self.old).then_some(text),
+                Some(Entry::Event { text, old }) => {
+                    self.passed += 1;
+                    (self.passed > self.skip && (*old || !self.old)).then_some(text)
+                }
                 Some(Entry::Chunk { text, old }) => {
                     (self.next >= self.came && (*old || !self.old)).then_some(text)
                 }
@@ -353,12 +389,14 @@ impl Teller {
     /// Before anybody is told of a question it can be answered.
     fn lay_questions(&self, run: &Run) {
         let Some(desk) = &self.desk else { return };
+        let mut questions = Vec::new();
         for pending in run.pending() {
             if let Action::Ask(question) = pending.action {
                 let part = PartId { task: pending.task.clone(), effect: pending.effect, part: pending.part };
-                desk.lay(&part, question);
+                questions.push((part, question));
             }
         }
+        desk.lay(&questions);
     }
 
     fn changing(&self, change: impl FnOnce(&mut Log)) {

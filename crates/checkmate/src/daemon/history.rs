@@ -56,17 +56,21 @@ impl History {
         let wanted: Vec<&RunId> = older.take(limit + 1).collect();
         let more = wanted.len() > limit;
         let states = self.with(|index| {
-            let runs = wanted.iter().take(limit);
-            let past = |id: &RunId| {
+            let mut states = Vec::new();
+            for id in wanted.iter().take(limit) {
+                if let Some(state) = live(id) {
+                    states.push(state);
+                    continue;
+                }
                 let folder = project.runs.run(id);
-                let mut state = renew(index, &folder, id).ok().flatten()?;
+                let Some(mut state) = renew(index, &folder, id)? else { continue };
                 // Its journal does not say whether somebody else drives it right now.
                 if state.standing == Standing::Interrupted && journal::is_driven(&folder) {
                     state.standing = Standing::Running;
                 }
-                Some(state)
-            };
-            Ok(runs.filter_map(|id| live(id).or_else(|| past(id))).collect())
+                states.push(state);
+            }
+            Ok(states)
         })?;
         Ok((states, more))
     }

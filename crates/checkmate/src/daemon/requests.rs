@@ -37,13 +37,10 @@ pub(super) fn greet(client: &Client) {
 
 /// Does what a message wants.
 pub(super) async fn take(client: &mut Client, text: &str) {
-    let Envelope { message, id } = match serde_json::from_str(text) {
+    let Envelope { message, id } = match read(text) {
         Ok(envelope) => envelope,
-        Err(error) => {
-            // Whoever counts messages wants to know which one it was.
-            let id =
-                serde_json::from_str::<serde_json::Value>(text).ok().and_then(|value| value["id"].as_u64());
-            return client.error(id, format!("The message is not understood: {error}."));
+        Err((id, problem)) => {
+            return client.error(id, format!("The message is not understood: {problem}."));
         }
     };
     match done(client, message, id).await {
@@ -51,6 +48,17 @@ pub(super) async fn take(client: &mut Client, text: &str) {
         Ok(None) => {}
         Err(error) => client.error(id, error.to_string()),
     }
+}
+
+/// Reads a message, or says what is wrong with it and which one it was by its sender's count.
+fn read(text: &str) -> Result<Envelope, (Option<u64>, String)> {
+    let value: serde_json::Value = serde_json::from_str(text).map_err(|error| (None, error.to_string()))?;
+    let id = value["id"].as_u64();
+    if !value["type"].is_string() {
+        // A number would be taken for the place of a message among all of them.
+        return Err((id, "it has to be an object with a `type`, which is a text".into()));
+    }
+    serde_json::from_value(value).map_err(|error| (id, error.to_string()))
 }
 
 type Answered = Result<Option<Reply>, CommandError>;
@@ -61,6 +69,7 @@ async fn done(client: &mut Client, message: Message, id: Option<u64>) -> Answere
     match message {
         Message::Hello { version: _ } => {
             client.knows_all = true;
+            client.places.values_mut().for_each(super::feed::Place::know_all);
             beside(move || Ok(Some(hello(&daemon, own.as_deref())))).await
         }
         Message::RunCycle { request, workspace, kind, land, attended, follows } => {
@@ -110,13 +119,13 @@ async fn done(client: &mut Client, message: Message, id: Option<u64>) -> Answere
                 go_on(&daemon, &resumed, larger.into_iter().chain([Command::Retry]).collect())
             })
             .await?;
-            follow(client, &run, 1).await?;
+            keep_following(client, &run).await?;
             Ok(Some(Reply::Accepted { run }))
         }
         Message::Land { run, how } => {
             let landed = run.clone();
             beside(move || land(&daemon, &landed, Command::Land { how })).await?;
-            follow(client, &run, 1).await?;
+            keep_following(client, &run).await?;
             Ok(Some(Reply::Accepted { run }))
         }
         Message::Undo { run } => beside(move || take_back(&daemon, &run)).await,
@@ -170,6 +179,14 @@ async fn follow(client: &mut Client, run: &RunId, from_seq: u64) -> Result<u64, 
     Ok(latest)
 }
 
+/// Follows a run that goes on, from its beginning unless the client follows it already.
+async fn keep_following(client: &mut Client, run: &RunId) -> Result<(), CommandError> {
+    if !client.places.contains_key(run) {
+        follow(client, run, 1).await?;
+    }
+    Ok(())
+}
+
 fn hello(daemon: &Daemon, own: Option<&str>) -> Reply {
     Reply::Hello {
         version: VERSION,
@@ -219,6 +236,9 @@ fn begin(daemon: &Arc<Daemon>, workspace: Option<&str>, wish: Wish) -> Result<Ru
     // Nobody is there who could be asked later.
     let unasked = !attended && config.land.is_none_or(|land| land == LandPolicy::Ask);
     let land = land.or(unasked.then_some(LandPolicy::Apply));
+    if let Some(run) = follows.as_ref().filter(|run| !is_name(run)) {
+        return Err(CommandError::usage(format!("`{run}` is no run's name. `list_runs` lists the runs.")));
+    }
     let follows = follows.map(|run| launch::earlier(&project, &run)).transpose()?;
     let task = Task { kind, follows, ..Task::of(request) };
     let human = if attended { Human::Desk(Arc::new(Desk::default())) } else { Human::Absent };
@@ -248,14 +268,16 @@ fn project_of(daemon: &Daemon, run: &RunId) -> Result<Project, CommandError> {
     if let Some(live) = daemon.runs.live(run) {
         return Ok(live.project.clone());
     }
-    // Nothing but a name reaches the file system.
-    let is_name = !run.as_str().is_empty()
-        && run.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let of = |root: std::path::PathBuf| Project::discover(&root).ok();
-    let mut projects = daemon.workspaces.roots().into_iter().filter(|_| is_name).filter_map(of);
+    let mut projects = daemon.workspaces.roots().into_iter().filter(|_| is_name(run)).filter_map(of);
     projects.find(|project| project.runs.run(run).join(crate::state::JOURNAL).is_file()).ok_or_else(|| {
         CommandError::usage(format!("No open workspace has a run `{run}`. `list_runs` lists the runs."))
     })
+}
+
+/// Tells whether something can be the name of a run: nothing else reaches the file system.
+fn is_name(run: &RunId) -> bool {
+    !run.as_str().is_empty() && run.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 /// Replays a run that nobody drives.
@@ -294,6 +316,8 @@ fn search(daemon: &Daemon, query: &str, workspace: Option<&str>) -> Answered {
 }
 
 fn say(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Answered {
+    // What is told its end hears nothing more.
+    daemon.runs.settle(run);
     let Some(live) = daemon.runs.live(run) else {
         return Err(CommandError::usage(format!(
             "Nobody drives the run {run} now, so nothing can be said to it. Go on with it, or start a new run that follows \
@@ -319,6 +343,7 @@ fn cancel(daemon: &Arc<Daemon>, run: &RunId, reason: String) -> Answered {
 
 /// Goes on with a run that nobody drives, if one of the commands means anything to it or if it is not over.
 fn go_on(daemon: &Arc<Daemon>, run: &RunId, commands: Vec<Command>) -> Result<(), CommandError> {
+    daemon.runs.settle(run);
     let project = project_of(daemon, run)?;
     let replayed = replayed(&project, run)?;
     let task = TaskId::new(TASK);
@@ -330,6 +355,7 @@ fn go_on(daemon: &Arc<Daemon>, run: &RunId, commands: Vec<Command>) -> Result<()
 }
 
 fn land(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Result<(), CommandError> {
+    daemon.runs.settle(run);
     let project = project_of(daemon, run)?;
     if !replayed(&project, run)?.accepts(&TaskId::new(TASK), &command) {
         return Err(CommandError::usage(format!(
@@ -340,6 +366,7 @@ fn land(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Result<(), Comma
 }
 
 fn take_back(daemon: &Arc<Daemon>, run: &RunId) -> Answered {
+    daemon.runs.settle(run);
     let project = project_of(daemon, run)?;
     if daemon.runs.live(run).is_some() {
         return Err(CommandError::usage(format!("The run {run} is not over, so nothing can be taken back.")));

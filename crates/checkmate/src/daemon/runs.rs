@@ -5,10 +5,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use checkmate_machine::event::Command;
 use checkmate_machine::ids::{RunId, TaskId};
+use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc};
 
 use super::Daemon;
@@ -25,6 +27,8 @@ use crate::wire::Standing;
 
 /// A note in a run's folder: the daemon drives it, and goes on with it when it is started again.
 pub(super) const NOTE: &str = "daemon";
+/// How long a run that is over may take to be put away.
+const PUT_AWAY: Duration = Duration::from_secs(10);
 /// How many finished runs are kept ready for clients.
 const KEPT: usize = 16;
 
@@ -61,6 +65,8 @@ pub(super) struct Runs {
     lanes: Mutex<Lanes>,
     /// Rung when a run is not driven any more.
     idle: Notify,
+    /// The same for threads.
+    free: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -71,6 +77,8 @@ struct Lanes {
     queue: VecDeque<Waiting>,
     /// Feeds of runs that are over, the latest last.
     kept: VecDeque<Arc<Feed>>,
+    /// The latest feed of each run that somebody may follow.
+    feeds: BTreeMap<RunId, Weak<Feed>>,
     closed: bool,
 }
 
@@ -80,11 +88,30 @@ impl Lanes {
         let root = run.live.project.repository.root().to_owned();
         *self.going.entry(root).or_default() += 1;
     }
+
+    /// Sends those who follow a run in an older feed on to this one.
+    fn follow_in(&mut self, feed: &Arc<Feed>) {
+        self.feeds.retain(|_, feed| feed.strong_count() > 0);
+        let older = self.feeds.insert(feed.state().run, Arc::downgrade(feed));
+        if let Some(older) = older.and_then(|older| older.upgrade()).filter(|older| !Arc::ptr_eq(older, feed))
+        {
+            older.goes_on_in(feed);
+        }
+    }
+}
+
+/// What the note in a run's folder says.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Note {
+    /// How many events the journal had.
+    records: usize,
+    /// What is to be said to the run then.
+    commands: Vec<Command>,
 }
 
 impl Runs {
     pub(super) fn new(at_once: usize) -> Self {
-        Self { at_once, lanes: Mutex::default(), idle: Notify::new() }
+        Self { at_once, lanes: Mutex::default(), idle: Notify::new(), free: Condvar::new() }
     }
 
     pub(super) fn at_once(&self) -> usize {
@@ -98,6 +125,14 @@ impl Runs {
     /// Returns a run that is driven or waits for its turn.
     pub(super) fn live(&self, id: &RunId) -> Option<Arc<Live>> {
         self.lanes().live.get(id).cloned()
+    }
+
+    /// Waits until a run that has told its end is put away, so that whoever has heard of it can go on with it.
+    pub(super) fn settle(&self, id: &RunId) {
+        let is_ending =
+            |lanes: &mut Lanes| lanes.live.get(id).is_some_and(|live| live.feed.state().standing.is_over());
+        // A run that takes longer goes on for those who ask.
+        self.free.wait_timeout_while(self.lanes(), PUT_AWAY, is_ending).ok();
     }
 
     /// Stops every run in order and waits until none is driven.
@@ -134,7 +169,14 @@ pub(super) fn feed(daemon: &Daemon, project: &Project, id: &RunId) -> Result<Arc
         return Ok(feed);
     }
     let feed = follower::told(daemon, &project.runs.run(id))?;
-    keep(&mut daemon.runs.lanes(), Arc::clone(&feed));
+    let mut lanes = daemon.runs.lanes();
+    if let Some(live) = lanes.live.get(id) {
+        // Somebody went on with it meanwhile.
+        return Ok(Arc::clone(&live.feed));
+    }
+    lanes.follow_in(&feed);
+    keep(&mut lanes, Arc::clone(&feed));
+    drop(lanes);
     Ok(feed)
 }
 
@@ -156,9 +198,8 @@ pub(super) fn start(
 ) -> Result<Arc<Live>, CommandError> {
     let folder = project.runs.run(id);
     let contents = journal::read(&folder)?;
-    std::fs::write(folder.join(NOTE), b"").map_err(|error| {
-        CommandError::local(format!("The run {id} cannot be noted in {}: {error}.", folder.display()))
-    })?;
+    let note = Note { records: contents.records().count(), commands: commands.clone() };
+    let note = serde_json::to_vec(&note).unwrap_or_default();
     let (said, heard) = mpsc::unbounded_channel();
     let feed = Arc::new(Feed::new(contents.header, Standing::Queued));
     let live = Arc::new(Live {
@@ -170,14 +211,18 @@ pub(super) fn start(
     });
     {
         let mut lanes = daemon.runs.lanes();
+        if lanes.live.contains_key(id) {
+            return Err(CommandError::usage(format!("The run {id} goes on already.")));
+        }
+        std::fs::write(folder.join(NOTE), note).map_err(|error| {
+            CommandError::local(format!("The run {id} cannot be noted in {}: {error}.", folder.display()))
+        })?;
         if lanes.closed {
             return Err(CommandError::usage(
                 "The daemon is ending. It goes on with the run when it is started again.",
             ));
         }
-        if lanes.live.contains_key(id) {
-            return Err(CommandError::usage(format!("The run {id} goes on already.")));
-        }
+        lanes.follow_in(&live.feed);
         lanes.live.insert(id.clone(), Arc::clone(&live));
         lanes.queue.push_back(Waiting { live: Arc::clone(&live), commands, heard });
     }
@@ -254,10 +299,15 @@ fn drive(daemon: &Arc<Daemon>, waiting: Waiting) -> Result<Drove, CommandError> 
         changed: Some(Box::new(Arc::clone(&daemon.board))),
     };
     // What has happened before is told first, with the same numbers as ever.
-    journal::read(&session.folder)?.retell(&mut teller)?;
+    let contents = journal::read(&session.folder)?;
+    contents.retell(&mut teller)?;
     let task = TaskId::new(TASK);
     let attended = session.run.cycle(&task).is_some_and(|cycle| cycle.spec().policy.interactive);
-    let commands = commands.into_iter().filter(|command| session.run.accepts(&task, command)).collect();
+    let commands: Vec<Command> =
+        commands.into_iter().filter(|command| session.run.accepts(&task, command)).collect();
+    if let Some(outcome) = contents.ended().filter(|_| commands.is_empty() && session.run.is_over()) {
+        return Ok(Drove::Over(outcome.clone()));
+    }
     let human = if attended { Human::Desk(Arc::clone(&live.desk)) } else { Human::Absent };
     let files = Files::of(&session);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
@@ -309,21 +359,29 @@ fn over(daemon: &Arc<Daemon>, live: &Arc<Live>, result: Result<Drove, CommandErr
     daemon.history.note(&live.project, &live.id);
     daemon.board.set(live.feed.state());
     daemon.runs.idle.notify_waiters();
+    daemon.runs.free.notify_all();
     advance(daemon);
 }
 
-/// Returns the runs that a daemon before this one did not finish, with their repositories.
-pub(super) fn unfinished() -> Vec<(PathBuf, RunId)> {
+/// Returns the runs that a daemon before this one did not finish, with their repositories, and with what was said to each
+/// and is not in its journal yet.
+pub(super) fn unfinished() -> Vec<(PathBuf, RunId, Vec<Command>)> {
     let Ok(folder) = state::folder() else { return Vec::new() };
     let mut found = Vec::new();
     let entries = |path: PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten();
     for repository in entries(folder.join("repos")) {
         for run in entries(repository.path().join("runs")) {
-            if !run.path().join(NOTE).exists() {
-                continue;
-            }
-            if let Ok(header) = journal::read_header(&run.path()) {
-                found.push((header.repository, header.run));
+            let Ok(note) = std::fs::read(run.path().join(NOTE)) else { continue };
+            let Note { records, commands } = serde_json::from_slice(&note).unwrap_or_default();
+            if commands.is_empty() {
+                if let Ok(header) = journal::read_header(&run.path()) {
+                    found.push((header.repository, header.run, commands));
+                }
+            } else if let Ok(contents) = journal::read(&run.path()) {
+                // They are the first that is written down when the run goes on.
+                let unsaid = contents.records().count() == records;
+                let commands = if unsaid { commands } else { Vec::new() };
+                found.push((contents.header.repository, contents.header.run, commands));
             }
         }
     }

@@ -13,12 +13,14 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::door::{Door, Refused};
 use super::history::History;
 use super::runs::{self, Runs};
+use super::settings::Trials;
 use super::workspaces::{self, Workspaces};
 use super::{Board, Daemon, assets, connection};
 use crate::error::CommandError;
@@ -76,6 +78,7 @@ async fn serving(options: Options) -> Result<(), CommandError> {
             folder.display()
         ))
     })?;
+    let _lock = lock(&folder)?;
     let mut interrupts = Interrupts::listen().map_err(|error| {
         CommandError::local(format!("Ctrl-C cannot be listened for: {error}. Start Checkmate again."))
     })?;
@@ -86,6 +89,7 @@ async fn serving(options: Options) -> Result<(), CommandError> {
     let daemon = Arc::new(Daemon {
         workspaces: Workspaces::default(),
         runs: Runs::new(options.runs_at_once),
+        trials: Trials::new(options.runs_at_once),
         history: History::new(state::folder()?.join("index.sqlite")),
         board: Arc::new(Board::default()),
         script: options.script,
@@ -109,6 +113,10 @@ async fn serving(options: Options) -> Result<(), CommandError> {
             .route("/healthz", get(health))
             .fallback(missing)
             .with_state(Arc::clone(&port));
+        let listener = listener.tap_io(|stream| {
+            // Events are small, and nobody is to wait until the one before was acknowledged.
+            stream.set_nodelay(true).ok();
+        });
         let server = axum::serve(listener, app).with_graceful_shutdown(async move {
             ending.wait_for(|ending| *ending).await.ok();
         });
@@ -116,9 +124,9 @@ async fn serving(options: Options) -> Result<(), CommandError> {
     }
     interrupts.stop().await;
     anstream::eprintln!("Stopping the runs; they go on when the daemon is started again.");
-    let close = daemon.runs.close();
+    let close = async { tokio::join!(daemon.runs.close(), daemon.trials.close()) };
     tokio::select! {
-        () = close => {}
+        ((), ()) = close => {}
         () = interrupts.stop() => {}
     }
     daemon.ending.send_replace(true);
@@ -156,6 +164,27 @@ async fn listen(port: u16) -> Result<(Vec<TcpListener>, u16), CommandError> {
     Ok((listeners, port))
 }
 
+/// Makes sure that no other daemon drives the runs of this state folder. Returns what holds it.
+fn lock(folder: &std::path::Path) -> Result<std::fs::File, CommandError> {
+    let path = folder.join("lock");
+    let failed = |error: std::io::Error| {
+        CommandError::local(format!("{} cannot be locked: {error}. Check its permissions.", path.display()))
+    };
+    let file = std::fs::File::options().create(true).append(true).open(&path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::Error(error)) => Err(failed(error)),
+        Err(std::fs::TryLockError::WouldBlock) => {
+            let noted = std::fs::read(folder.join("daemon.json")).unwrap_or_default();
+            let noted: serde_json::Value = serde_json::from_slice(&noted).unwrap_or_default();
+            let port = noted["port"].as_u64().map_or_else(String::new, |port| format!(" on port {port}"));
+            Err(CommandError::local(format!(
+                "A daemon runs already{port}; it can take further workspaces. Open them in the panel, or end that daemon."
+            )))
+        }
+    }
+}
+
 /// Notes where the daemon listens, for programs of this user.
 fn note(folder: &std::path::Path, port: u16) -> Result<(), CommandError> {
     let path = folder.join("daemon.json");
@@ -172,10 +201,10 @@ fn note(folder: &std::path::Path, port: u16) -> Result<(), CommandError> {
 
 /// Goes on with the runs that a daemon before this one did not finish.
 fn go_on(daemon: &Arc<Daemon>) {
-    for (repository, id) in runs::unfinished() {
+    for (repository, id, commands) in runs::unfinished() {
         let started = Project::discover(&repository).and_then(|project| {
             daemon.workspaces.add(&repository);
-            runs::start(daemon, &project, &id, Vec::new())
+            runs::start(daemon, &project, &id, commands)
         });
         match started {
             Ok(_) => anstream::eprintln!("Going on with the run {id} in {}.", repository.display()),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use checkmate_machine::effect::CheckKind;
 use checkmate_machine::notice::Notice;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::connection::Mailbox;
 use super::{Daemon, workspaces};
@@ -126,8 +127,31 @@ fn judged(daemon: &Daemon, root: &Path, text: Option<String>, save: bool) -> Rep
     Reply::Configuration { path: path.to_string_lossy().into_owned(), text, errors, warnings, values, saved }
 }
 
+/// Test commands that clients asked for by themselves.
+#[derive(Debug)]
+pub(super) struct Trials {
+    /// As many go on at once as runs do.
+    turns: Semaphore,
+    most: u32,
+    cancel: Cancel,
+}
+
+impl Trials {
+    pub(super) fn new(at_once: usize) -> Self {
+        let most = u32::try_from(at_once).unwrap_or(u32::MAX);
+        Self { turns: Semaphore::new(at_once), most, cancel: Cancel::default() }
+    }
+
+    /// Ends those that go on, and waits until they are over.
+    pub(super) async fn close(&self) {
+        self.cancel.cancel();
+        self.turns.acquire_many(self.most).await.map(SemaphorePermit::forget).ok();
+    }
+}
+
 /// Runs a workspace's test command on its files as they are; the answer goes to the mailbox when it is there.
 pub(super) fn run_tests(daemon: Arc<Daemon>, workspace: Option<String>, re: Option<u64>, mailbox: Mailbox) {
+    let shared = Arc::clone(&daemon);
     let work = move || {
         let event = match tested(&daemon, workspace.as_deref()) {
             Ok(notice) => notice,
@@ -137,15 +161,17 @@ pub(super) fn run_tests(daemon: Arc<Daemon>, workspace: Option<String>, re: Opti
         // Whoever asked may have gone.
         mailbox.send(frame).ok();
     };
-    tokio::task::spawn_blocking(work);
+    tokio::spawn(async move {
+        let Ok(_turn) = shared.trials.turns.acquire().await else { return };
+        tokio::task::spawn_blocking(work).await.ok();
+    });
 }
 
 fn tested(daemon: &Daemon, workspace: Option<&str>) -> Result<Notice, CommandError> {
     let root: PathBuf = daemon.workspaces.find(workspace)?;
     let project = Project::discover(&root)?;
     let config = workspaces::load(&project, daemon.script.is_some())?;
-    let cancel = Cancel::default();
-    let mut receipt = trial::run(&project, &config, &cancel)?
+    let mut receipt = trial::run(&project, &config, &daemon.trials.cancel)?
         .map_err(|error| CommandError::local(format!("The tests were not run to their end: {error}.")))?;
     let redactor = Redactor::new(process::secret_values());
     receipt.stdout.text = redactor.text(&receipt.stdout.text);

@@ -74,15 +74,19 @@ impl Desk {
         self.lying.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lays a question down before anybody is told of it, so that no answer comes too early. It can be laid down once.
-    pub fn lay(&self, part: &PartId, question: &Question) {
-        let line = match question {
-            Question::Command { line, .. } => Some(line.clone()),
-            Question::Patch { .. } | Question::Land => None,
-        };
+    /// Lays down the questions that are open now, before anybody is told of them, so that no answer comes too early.
+    /// Each can be laid down once, and those that are not open any more are taken away.
+    pub fn lay(&self, open: &[(PartId, &Question)]) {
         let mut lying = self.lying();
-        if lying.laid.insert(Gate::of(part)) {
-            lying.asked.insert(Gate::of(part), line);
+        lying.asked.retain(|gate, _| open.iter().any(|(part, _)| Gate::of(part) == *gate));
+        for (part, question) in open {
+            let line = match question {
+                Question::Command { line, .. } => Some(line.clone()),
+                Question::Patch { .. } | Question::Land => None,
+            };
+            if lying.laid.insert(Gate::of(part)) {
+                lying.asked.insert(Gate::of(part), line);
+            }
         }
     }
 
@@ -141,7 +145,7 @@ mod tests {
         let desk = Desk::default();
         let gate = Gate::of(&part());
         assert_eq!(desk.answer(&gate, yes()), Err(Late), "nothing was asked");
-        desk.lay(&part(), &Question::Land);
+        desk.lay(&[(part(), &Question::Land)]);
         assert_eq!(desk.answer(&gate, yes()), Ok(()));
         let no = Said { yes: false, always: false, text: "wait".into() };
         assert_eq!(desk.answer(&gate, no), Err(Late));
@@ -155,14 +159,22 @@ mod tests {
             role: checkmate_machine::ids::Role::Reviewer,
             line: line.to_owned(),
         };
-        desk.lay(&part(), &question("npm run bench"));
+        desk.lay(&[(part(), &question("npm run bench"))]);
         let always = Said { always: true, ..yes() };
         desk.answer(&Gate::of(&part()), always).expect("it was asked");
         assert_eq!(desk.ask(&part(), &question("npm run bench")).await, Some((true, String::new())));
         let later = PartId { effect: 9, ..part() };
-        desk.lay(&later, &question("npm run bench"));
+        desk.lay(&[(later.clone(), &question("npm run bench"))]);
         assert_eq!(desk.ask(&later, &question("npm run bench")).await, Some((true, String::new())));
         assert_eq!(desk.answer(&Gate::of(&later), yes()), Err(Late), "nobody has to answer it");
+    }
+
+    #[test]
+    fn what_was_answered_before_a_restart_is_not_asked_again() {
+        let desk = Desk::default();
+        desk.lay(&[(part(), &Question::Land)]);
+        desk.lay(&[]);
+        assert_eq!(desk.answer(&Gate::of(&part()), yes()), Err(Late));
     }
 
     #[test]
