@@ -347,3 +347,18 @@ fn pages_of_other_hosts_get_nothing_by_http_either() {
         &["HTTP/1.1 40"],
     );
 }
+
+/// The example of the documentation, by a program that knows nothing of this one.
+#[test]
+fn the_example_of_a_client_drives_a_run() {
+    let environment = TestEnvironment::new();
+    let daemon = Daemon::start(&environment, &Script::approved());
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/clients/client.py");
+    let mut command = environment.command("python3");
+    let ended = environment.output(command.args([example, "Add shout"]));
+    ended.ended(0);
+    assert_eq!(ended.stdout, "verdict: approved\nApproved and landed.\n");
+    assert!(environment.has("src/shout.sh"));
+    assert_eq!(daemon.end(), Some(0));
+    environment.output(environment.command("python3").args([example, "Add shout"])).ended(1);
+}

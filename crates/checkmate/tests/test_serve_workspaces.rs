@@ -79,6 +79,29 @@ fn one_at_a_time_they_go_in_the_order_in_which_they_came() {
 }
 
 #[test]
+fn workspaces_take_turns_and_who_waits_for_a_person_keeps_nobody_waiting() {
+    let environment = TestEnvironment::new();
+    environment.add_waiting_test();
+    let other = second(&environment, "other");
+    let root = environment.root().canonicalize().unwrap();
+    let arguments = ["--workspace", text(&root), "--workspace", text(&other), "--max-runs", "1"];
+    let daemon = Daemon::start_with(&environment, &Script::approved(), &arguments);
+    let mut client = daemon.client();
+    let many: Vec<String> = (0..3).map(|_| client.begin(json!({"land": "ask"}))).collect();
+    environment.wait_for(|| environment.path("here").exists());
+    let asked = client.begin(json!({"workspace": text(&other), "land": "ask", "attended": true}));
+    environment.let_go();
+    client.end_of_all(&many);
+    let of = |what: &str| {
+        let frames = client.frames.iter().filter(|frame| frame["event"]["type"] == what);
+        frames.map(|frame| frame["run"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(of("run_started"), [&*many[0], &*asked, &*many[1], &*many[2]]);
+    assert_eq!(of("question_asked"), [&*asked]);
+    assert_eq!(of("cycle_complete"), [&*many[0], &*many[1], &*many[2]], "the question still stands");
+}
+
+#[test]
 fn a_workspace_whose_configuration_is_broken_refuses_runs_and_the_others_work() {
     let environment = TestEnvironment::new();
     let broken = second(&environment, "broken");

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc};
 
 use super::Daemon;
-use super::feed::{Feed, Teller};
+use super::feed::{Feed, Ring, Teller};
 use super::follower;
 use crate::driver::{self, Attendance, Drove};
 use crate::error::CommandError;
@@ -23,7 +23,7 @@ use crate::interrupt::{Heard, Interrupts};
 use crate::journal;
 use crate::session::{Files, Project, Session, TASK};
 use crate::state;
-use crate::wire::Standing;
+use crate::wire::{RunState, Standing};
 
 /// A note in a run's folder: the daemon drives it, and goes on with it when it is started again.
 pub(super) const NOTE: &str = "daemon";
@@ -75,6 +75,9 @@ struct Lanes {
     /// How many go on, by workspace.
     going: BTreeMap<PathBuf, usize>,
     queue: VecDeque<Waiting>,
+    /// How many runs were started, and when the latest of each workspace was, in that count.
+    started: u64,
+    latest: BTreeMap<PathBuf, u64>,
     /// Feeds of runs that are over, the latest last.
     kept: VecDeque<Arc<Feed>>,
     /// The latest feed of each run that somebody may follow.
@@ -86,7 +89,29 @@ impl Lanes {
     /// Counts a run that goes on from here.
     fn count(&mut self, run: &Waiting) {
         let root = run.live.project.repository.root().to_owned();
+        self.started += 1;
+        self.latest.insert(root.clone(), self.started);
         *self.going.entry(root).or_default() += 1;
+    }
+
+    /// Returns how many runs work; one that waits for a person keeps nobody from it.
+    fn busy(&self) -> usize {
+        let going: usize = self.going.values().sum();
+        let idle = self.live.values().filter(|live| live.feed.state().standing == Standing::Waiting).count();
+        going.saturating_sub(idle)
+    }
+
+    /// Takes the run whose turn it is: of the workspaces with the fewest runs that go on, of the one whose turn was longest
+    /// ago, the run that has waited longest.
+    fn next(&mut self) -> Option<Waiting> {
+        let turn = |one: &Waiting| {
+            let root = one.live.project.repository.root();
+            let going = self.going.get(root).copied().unwrap_or(0);
+            (going, self.latest.get(root).copied().unwrap_or(0))
+        };
+        let next = self.queue.iter().enumerate().min_by_key(|(index, one)| (turn(one), *index));
+        let index = next.map(|(index, _)| index)?;
+        self.queue.remove(index)
     }
 
     /// Sends those who follow a run in an older feed on to this one.
@@ -231,23 +256,15 @@ pub(super) fn start(
     Ok(live)
 }
 
-/// Starts what may start: of the workspaces with the fewest runs the run that has waited longest.
+/// Starts what may start.
 fn advance(daemon: &Arc<Daemon>) {
     loop {
         let next = {
             let mut lanes = daemon.runs.lanes();
-            let going: usize = lanes.going.values().sum();
-            if going >= daemon.runs.at_once || lanes.closed {
+            if lanes.busy() >= daemon.runs.at_once || lanes.closed {
                 return;
             }
-            let load =
-                |one: &Waiting| lanes.going.get(one.live.project.repository.root()).copied().unwrap_or(0);
-            let Some((index, _)) =
-                lanes.queue.iter().enumerate().min_by_key(|(index, one)| (load(one), *index))
-            else {
-                return;
-            };
-            let Some(next) = lanes.queue.remove(index) else { return };
+            let Some(next) = lanes.next() else { return };
             lanes.count(&next);
             next
         };
@@ -289,6 +306,20 @@ fn go(daemon: &Arc<Daemon>, next: Waiting) {
     }
 }
 
+/// Tells everybody where a run stands, and gives its turn to another one while it waits for a person.
+#[derive(Debug)]
+struct Turns(Arc<Daemon>);
+
+impl Ring for Turns {
+    fn ring(&self, state: RunState) {
+        let waits = state.standing == Standing::Waiting;
+        self.0.board.set(state);
+        if waits {
+            advance(&self.0);
+        }
+    }
+}
+
 /// Drives a run to its end or until it is stopped.
 fn drive(daemon: &Arc<Daemon>, waiting: Waiting) -> Result<Drove, CommandError> {
     let Waiting { live, commands, heard } = waiting;
@@ -296,7 +327,7 @@ fn drive(daemon: &Arc<Daemon>, waiting: Waiting) -> Result<Drove, CommandError> 
     let mut teller = Teller {
         feed: Arc::clone(&live.feed),
         desk: Some(Arc::clone(&live.desk)),
-        changed: Some(Box::new(Arc::clone(&daemon.board))),
+        changed: Some(Box::new(Turns(Arc::clone(daemon)))),
     };
     // What has happened before is told first, with the same numbers as ever.
     let contents = journal::read(&session.folder)?;
