@@ -75,7 +75,7 @@ const README: [Play; 1] = [play("README.md", &["Use it"], scenes::typescript)];
 const PLAYS: [&[Play]; 6] = [&FIRST_STEPS, &SEEN, &LATER, &SETTINGS, &OTHER_PAGES, &README];
 
 /// Commands that no test types, and why.
-const NOT_TYPED: [(&str, &str); 18] = [
+const NOT_TYPED: [(&str, &str); 19] = [
     (
         "cargo install --locked --path crates/checkmate",
         "it would build the program that is under test once more",
@@ -95,6 +95,7 @@ const NOT_TYPED: [(&str, &str); 18] = [
     ("cargo bench -p checkmate --bench durable_turn", "it takes minutes"),
     ("cargo build --release -p checkmate", "it takes minutes"),
     ("benches/processes", "it takes minutes"),
+    ("benches/clients", "it takes minutes"),
     ("KILLS=1000 cargo test -p checkmate --test runner kill_sweep -- --nocapture", "it takes half an hour"),
     ("cd fuzz && cargo +nightly fuzz run -s none patch", "it needs a nightly compiler and has no end"),
     ("ollama pull qwen2.5-coder:32b", "another program's, and 20 GB"),

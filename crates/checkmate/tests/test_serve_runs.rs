@@ -148,6 +148,7 @@ fn a_disputed_finding_does_not_stand_any_more() {
     let gate = asked(&mut client, "patch");
     let review = client.frames.iter().find(|frame| frame["event"]["type"] == "review_ready").unwrap();
     let finding = review["event"]["review"]["issues"][0]["issue_id"].clone();
+    client.error(json!({"type": "dispute", "run": run, "finding": "nothing", "text": "There is no such."}));
     client.ok(json!({"type": "dispute", "run": run, "finding": finding, "text": "It is meant to."}));
     let taken = client.event("command_taken");
     assert_eq!(taken["command"]["command"], "dispute");

@@ -4,7 +4,7 @@
 //! holds nobody up and costs no memory. What agents say while they say it is in the log too, but only for those who were
 //! there: who comes later is told the text so far of replies that are not over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -46,6 +46,8 @@ struct Log {
     failure: Option<Utf8Bytes>,
     /// The feed in which the run goes on.
     newer: Option<Arc<Feed>>,
+    /// The findings that a person can settle now.
+    open: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -115,6 +117,7 @@ impl Feed {
             followed: false,
             failure: None,
             newer: None,
+            open: BTreeSet::new(),
         };
         Self { log: Mutex::new(log) }
     }
@@ -169,6 +172,11 @@ impl Feed {
         let mut log = self.log();
         log.newer = Some(Arc::clone(newer));
         log.ring();
+    }
+
+    /// Tells whether a person can settle a finding now.
+    pub(super) fn can_settle(&self, finding: &str) -> bool {
+        self.log().open.contains(finding)
     }
 
     /// Says how much of the journal has been told.
@@ -253,6 +261,8 @@ impl Log {
         }
         let Some(task) = run.tasks().first() else { return };
         if let Some(cycle) = run.cycle(task) {
+            let ids = cycle.findings().all().iter().map(|finding| &finding.id);
+            self.open = ids.filter(|id| cycle.accepts_dispute(id)).cloned().collect();
             state.turn = cycle.turn();
             if let Some(candidate) = cycle.candidate() {
                 state.files = candidate.changes.iter().map(|change| change.path.clone()).collect();

@@ -324,6 +324,13 @@ fn say(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Answered {
              it."
         )));
     };
+    if let Command::Dispute { finding, .. } = &command
+        && !live.feed.can_settle(finding)
+    {
+        return Err(CommandError::usage(format!(
+            "The run {run} has no open finding `{finding}` that a person could settle: a test confirms it, or it is settled."
+        )));
+    }
     live.say(Heard::Command(command));
     Ok(Some(Reply::Done { message: "Said; the run takes it up as soon as it can.".into() }))
 }
