@@ -1,7 +1,7 @@
 //! `checkmate serve`: drives runs for clients that connect by WebSocket, and serves the panel. Nothing here decides
 //! anything: clients say what they want, and see what happens.
 //!
-//! [`Daemon`] holds what all connections share. `runs` drives runs, each on a thread of its own; `feed` is what is told
+//! `Daemon` holds what all connections share. `runs` drives runs, each on a thread of its own; `feed` is what is told
 //! of one, and `follower` of one that another process drives; `connection` is one client; `door` decides who comes in; `history` finds past runs.
 
 mod assets;
