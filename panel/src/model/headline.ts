@@ -81,7 +81,8 @@ function settled(model: RunModel, state: RunState | undefined): Told {
   if (outcome?.outcome === "not_approved") {
     const { stopped_by } = outcome;
     if (stopped_by === "not_landed") {
-      return { tone: "ok", title: "Approved", sentence: "Nothing is against it. It is not in your tree yet.", changes: [] };
+      const where = model.takenBack ? "The change was taken back from your tree." : "It is not in your tree yet.";
+      return { tone: "ok", title: "Approved", sentence: `Nothing is against it. ${where}`, changes: [] };
     }
     const next = NEXT[stopped_by];
     const title = stopped_by === "cancelled" ? "Stopped" : "Not approved";
