@@ -157,6 +157,19 @@ impl Run {
         })
     }
 
+    /// Returns those of some commands, given one after the other, that would change something.
+    pub fn accepted(&self, task: &TaskId, commands: impl IntoIterator<Item = Command>) -> Vec<Command> {
+        let mut run = self.clone();
+        let mut accepted = Vec::new();
+        for command in commands.into_iter() {
+            if run.accepts(task, &command) {
+                run.handle(&Event::Command { task: task.clone(), command: command.clone() });
+                accepted.push(command);
+            }
+        }
+        accepted
+    }
+
     /// Brings the schedule in line with a cycle that ended or was opened again.
     fn follow(&mut self, task: &TaskId) {
         let Some(cycle) = self.cycles.get(task) else { return };

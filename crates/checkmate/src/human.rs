@@ -54,8 +54,7 @@ impl Human {
     }
 
     /// Asks a question of the machine; `None` if the input ended. Where nobody is, the answer is no, and a patch waits:
-    /// a no would use up the builder's turns. `diff` is the
-    /// change that it is about.
+    /// a no would use up the builder's turns. `part` is what asks, and `diff` the change that it is about.
     pub async fn ask(&self, part: &PartId, question: Question, diff: String) -> Option<(bool, String)> {
         match self {
             Self::Absent => match question {

@@ -2,6 +2,7 @@
 //!
 //! Reading order: [`cli`] (one file per subcommand), [`session`] and [`driver`] (a run and its loop), [`journal`],
 //! then what performs effects: [`agents`], [`workspace`], [`inspect`], [`process`] with [`report`], [`human`].
+//! Whoever shows a run implements [`watch`]: [`ui`] at a terminal, [`daemon`] for clients, who speak [`wire`].
 
 pub mod cli;
 

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::environment::{TestEnvironment, assert_has, assert_has_not};
+use crate::plays::FAILED;
 use crate::script::{Script, approves, asks_for, builds, issue, reshout, shout};
 
 /// Red, then green, then approved.
@@ -104,4 +105,14 @@ fn earlier_runs_say_what_the_next_is_likely_to_cost() {
     let mut command = environment.cycle_command(&two_turns());
     let said = environment.output(command.args(["--max-calls", "2"]));
     assert_has(said.ended(2), &["warning: The budget allows fewer requests than most runs here took."]);
+}
+
+#[test]
+fn a_run_that_failed_takes_a_larger_budget_when_it_goes_on() {
+    let environment = TestEnvironment::new();
+    environment.output(&mut environment.cycle_command(&(FAILED.script)())).ended(1);
+    environment.run(&["resume", "latest", "--max-calls", "50"]).ended(0);
+    let journal = environment.journal();
+    let said = journal.iter().filter_map(|line| line["event"]["command"]["command"].as_str());
+    assert_eq!(said.collect::<Vec<_>>(), ["retry", "budget"]);
 }

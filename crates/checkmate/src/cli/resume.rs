@@ -32,11 +32,8 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
     let task = TaskId::new(TASK);
     let limits = args.budget.limits();
     let larger = (!limits.is_unlimited()).then_some(Command::Budget { role: args.budget_of, limits });
-    let commands: Vec<Command> = larger
-        .into_iter()
-        .chain([Command::Retry])
-        .filter(|command| session.run.accepts(&task, command))
-        .collect();
+    // What failed goes on first: a run that is over for an error takes no budget.
+    let commands = session.run.accepted(&task, [Command::Retry].into_iter().chain(larger));
     if commands.is_empty()
         && let Some(outcome) = session.run.outcome(&task)
     {

@@ -116,7 +116,8 @@ async fn done(client: &mut Client, message: Message, id: Option<u64>) -> Answere
             let resumed = run.clone();
             beside(move || {
                 let larger = budget.map(|limits| Command::Budget { role: None, limits });
-                go_on(&daemon, &resumed, larger.into_iter().chain([Command::Retry]).collect())
+                // What failed goes on first: a run that is over for an error takes no budget.
+                go_on(&daemon, &resumed, [Command::Retry].into_iter().chain(larger).collect())
             })
             .await?;
             keep_following(client, &run).await?;
@@ -355,7 +356,7 @@ fn go_on(daemon: &Arc<Daemon>, run: &RunId, commands: Vec<Command>) -> Result<()
     let replayed = replayed(&project, run)?;
     let task = TaskId::new(TASK);
     let is_over = replayed.outcome(&task).is_some();
-    if is_over && !commands.iter().any(|command| replayed.accepts(&task, command)) {
+    if is_over && replayed.accepted(&task, commands.clone()).is_empty() {
         return Err(CommandError::usage(format!("The run {run} is over; start a new one that follows it.")));
     }
     runs::start(daemon, &project, run, commands).map(drop)

@@ -334,8 +334,7 @@ fn drive(daemon: &Arc<Daemon>, waiting: Waiting) -> Result<Drove, CommandError> 
     contents.retell(&mut teller)?;
     let task = TaskId::new(TASK);
     let attended = session.run.cycle(&task).is_some_and(|cycle| cycle.spec().policy.interactive);
-    let commands: Vec<Command> =
-        commands.into_iter().filter(|command| session.run.accepts(&task, command)).collect();
+    let commands = session.run.accepted(&task, commands);
     if let Some(outcome) = contents.ended().filter(|_| commands.is_empty() && session.run.is_over()) {
         return Ok(Drove::Over(outcome.clone()));
     }
