@@ -98,6 +98,7 @@ pub async fn drive(
     }
     watcher.stand(&run);
     for command in commands {
+        let command = redactor.command(command);
         take(&mut run, &mut journal, watcher, task.clone(), command)?;
     }
     let mut flight = Flight { in_flight: FuturesUnordered::new(), started: BTreeSet::new() };
@@ -255,12 +256,13 @@ async fn conduct<'a>(
                         watcher.hide();
                         interrupt::pause();
                     }
-                    Heard::Command(command) => {
+                    Heard::Command(command, taken) => {
                         let Some(task) = run.tasks().first().cloned() else { continue };
                         let command = redactor.command(command);
                         // What came too late changes nothing, and is no part of the run.
                         if run.accepts(&task, &command) {
                             take(run, journal, watcher, task, command)?;
+                            taken.send(()).ok();
                         }
                         if run.is_over() {
                             return Ok(Conducted::Ended);

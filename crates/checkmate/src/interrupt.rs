@@ -5,17 +5,18 @@ use std::io;
 use checkmate_machine::event::Command;
 use rustix::process::{getpid, kill_process};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 /// What was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Heard {
     /// Ctrl-C, a request to end, or a terminal that is gone.
     Stop,
     /// Ctrl-Z.
     Pause,
-    /// Something that the machine takes at any time.
-    Command(Command),
+    /// Something that the machine takes at any time, and who is told once it is written down. The sender is dropped if the
+    /// run does not take it.
+    Command(Command, oneshot::Sender<()>),
 }
 
 /// Where a run listens while it is driven.
@@ -65,8 +66,8 @@ impl Interrupts {
             match self.next().await {
                 Heard::Stop => return,
                 Heard::Pause => pause(),
-                // The run is being stopped; it is said again to the one that goes on.
-                Heard::Command(_) => {}
+                // The run is being stopped, and whoever said it hears that it was not taken.
+                Heard::Command(_, _) => {}
             }
         }
     }

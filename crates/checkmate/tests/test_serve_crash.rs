@@ -4,7 +4,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::daemon::{Daemon, assert_numbered};
-use crate::environment::TestEnvironment;
+use crate::environment::{TestEnvironment, assert_has};
 use crate::plays::{self, Play};
 use crate::script::Script;
 use crate::test_serve_follow::talkative;
@@ -103,6 +103,54 @@ fn a_question_stands_again_after_a_kill_and_what_was_answered_does_not() {
     let asked = client.told(&run).iter().filter(|frame| frame["event"]["type"] == "question_asked").count();
     assert_eq!(asked, 2);
     assert_eq!(environment.answers("landed").len(), 1);
+}
+
+#[test]
+fn what_the_daemon_has_confirmed_outlives_a_kill_in_the_same_moment() {
+    let environment = TestEnvironment::new();
+    environment.config(json!({"approve_patches": true}));
+    let script = Script::approved();
+    let daemon = Daemon::start(&environment, &script);
+    let mut client = daemon.client();
+    let run = client.begin(json!({"attended": true, "land": "ask"}));
+    let asked = client.event("question_asked");
+    client.ok(json!({"type": "answer", "run": run, "gate": asked["gate"], "reply": "yes"}));
+    daemon.kill();
+    assert_eq!(environment.answers("said").len(), 1);
+    let daemon = Daemon::start(&environment, &script);
+    let mut client = daemon.client();
+    client.subscribe(&run, 1);
+    let land = client.until(|frame| frame["event"]["question"]["question"] == "land")["event"].clone();
+    assert_ne!(land["gate"], asked["gate"]);
+    client.ok(json!({"type": "comment", "run": run, "text": "It is fine as it is."}));
+    daemon.kill();
+    assert_eq!(environment.journal().last().unwrap()["event"]["command"]["text"], "It is fine as it is.");
+}
+
+#[test]
+fn what_was_said_to_a_run_in_the_queue_outlives_a_kill() {
+    let environment = TestEnvironment::new();
+    environment.add_waiting_test();
+    let script = Script::approved();
+    let daemon = Daemon::start_with(&environment, &script, &["--max-runs", "1"]);
+    let mut client = daemon.client();
+    client.begin(json!({"land": "ask"}));
+    environment.wait_for(|| environment.path("here").exists());
+    let queued = client.begin(json!({"land": "ask"}));
+    client.ok(json!({"type": "comment", "run": queued, "text": "Shout politely."}));
+    client.ok(json!({"type": "comment", "run": queued, "text": "And loudly."}));
+    client.error(json!({"type": "comment", "run": queued, "text": " "}));
+    daemon.kill();
+    let daemon = Daemon::start_with(&environment, &script, &["--max-runs", "1"]);
+    let mut client = daemon.client();
+    environment.let_go();
+    client.subscribe(&queued, 1);
+    client.end_of(&queued);
+    let told = client.told(&queued);
+    let taken = told.iter().filter(|frame| frame["event"]["type"] == "command_taken");
+    let texts: Vec<&Value> = taken.map(|frame| &frame["event"]["command"]["text"]).collect();
+    assert_eq!(texts, ["Shout politely.", "And loudly."]);
+    assert_has(environment.prompts("builder").last().unwrap(), &["Shout politely.", "And loudly."]);
 }
 
 #[test]

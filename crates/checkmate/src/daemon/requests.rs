@@ -13,7 +13,6 @@ use super::connection::Client;
 use super::{Daemon, history, runs, settings, workspaces};
 use crate::error::CommandError;
 use crate::human::{Desk, Gate, Human, Said};
-use crate::interrupt::Heard;
 use crate::journal;
 use crate::launch::{self, Order};
 use crate::session::{Project, TASK};
@@ -130,7 +129,7 @@ async fn done(client: &mut Client, message: Message, id: Option<u64>) -> Answere
             Ok(Some(Reply::Accepted { run }))
         }
         Message::Undo { run } => beside(move || take_back(&daemon, &run)).await,
-        Message::Answer { run, gate, reply, text } => answer(&daemon, &run, &gate, reply, text),
+        Message::Answer { run, gate, reply, text } => answer(&daemon, &run, &gate, reply, text).await,
         Message::Comment { run, text, path, line } => {
             beside(move || say(&daemon, &run, Command::Comment { text, path, line })).await
         }
@@ -332,7 +331,11 @@ fn say(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Answered {
             "The run {run} has no open finding `{finding}` that a person could settle: a test confirms it, or it is settled."
         )));
     }
-    live.say(Heard::Command(command));
+    if !runs::say(daemon, &live, command)? {
+        return Err(CommandError::usage(format!(
+            "The run {run} does not take this now: it is about to end, or has nothing that it could mean."
+        )));
+    }
     Ok(Some(Reply::Done { message: "Said; the run takes it up as soon as it can.".into() }))
 }
 
@@ -342,7 +345,9 @@ fn cancel(daemon: &Arc<Daemon>, run: &RunId, reason: String) -> Answered {
     if runs::end_waiting(daemon, run, command.clone()) {
         // It needs no turn to end.
     } else if let Some(live) = daemon.runs.live(run) {
-        live.say(Heard::Command(command));
+        if !runs::say(daemon, &live, command)? {
+            return Err(CommandError::usage(format!("The run {run} is over already, or about to end.")));
+        }
     } else {
         go_on(daemon, run, vec![command])?;
     }
@@ -386,7 +391,7 @@ fn take_back(daemon: &Arc<Daemon>, run: &RunId) -> Answered {
     Ok(Some(Reply::Done { message }))
 }
 
-fn answer(daemon: &Daemon, run: &RunId, gate: &str, reply: AnswerWord, text: String) -> Answered {
+async fn answer(daemon: &Daemon, run: &RunId, gate: &str, reply: AnswerWord, text: String) -> Answered {
     let late = || {
         CommandError::usage(format!(
             "Nobody waits for an answer to `{gate}` of the run {run}: somebody was quicker, or the run went on."
@@ -399,7 +404,12 @@ fn answer(daemon: &Daemon, run: &RunId, gate: &str, reply: AnswerWord, text: Str
         always: reply == AnswerWord::Always,
         text,
     };
-    live.desk.answer(&gate, said).map_err(|_| late())?;
+    let written = live.desk.answer(&gate, said).map_err(|_| late())?;
+    written.await.map_err(|_| {
+        CommandError::usage(format!(
+            "The run {run} stopped before it could take the answer; it asks again when it goes on."
+        ))
+    })?;
     Ok(Some(Reply::Done { message: "Answered.".into() }))
 }
 

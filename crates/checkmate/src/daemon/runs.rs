@@ -4,14 +4,14 @@
 //! killed goes on with exactly these when it is started again.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use checkmate_machine::event::Command;
+use checkmate_machine::event::{Command, Event};
 use checkmate_machine::ids::{RunId, TaskId};
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::Daemon;
 use super::feed::{Feed, Ring, Teller};
@@ -54,7 +54,7 @@ impl Live {
 #[derive(Debug)]
 struct Waiting {
     live: Arc<Live>,
-    commands: Vec<Command>,
+    note: Note,
     heard: mpsc::UnboundedReceiver<Heard>,
 }
 
@@ -132,6 +132,18 @@ struct Note {
     records: usize,
     /// What is to be said to the run then.
     commands: Vec<Command>,
+}
+
+impl Note {
+    fn write(&self, folder: &Path) -> Result<(), CommandError> {
+        let text = serde_json::to_vec(self).unwrap_or_default();
+        std::fs::write(folder.join(NOTE), text).map_err(|error| {
+            CommandError::local(format!(
+                "The run's note cannot be written in {}: {error}. Check the space and the permissions there.",
+                folder.display()
+            ))
+        })
+    }
 }
 
 impl Runs {
@@ -223,8 +235,7 @@ pub(super) fn start(
 ) -> Result<Arc<Live>, CommandError> {
     let folder = project.runs.run(id);
     let contents = journal::read(&folder)?;
-    let note = Note { records: contents.records().count(), commands: commands.clone() };
-    let note = serde_json::to_vec(&note).unwrap_or_default();
+    let note = Note { records: contents.records().count(), commands };
     let (said, heard) = mpsc::unbounded_channel();
     let feed = Arc::new(Feed::new(contents.header, Standing::Queued));
     let live = Arc::new(Live {
@@ -239,9 +250,7 @@ pub(super) fn start(
         if lanes.live.contains_key(id) {
             return Err(CommandError::usage(format!("The run {id} goes on already.")));
         }
-        std::fs::write(folder.join(NOTE), note).map_err(|error| {
-            CommandError::local(format!("The run {id} cannot be noted in {}: {error}.", folder.display()))
-        })?;
+        note.write(&folder)?;
         if lanes.closed {
             return Err(CommandError::usage(
                 "The daemon is ending. It goes on with the run when it is started again.",
@@ -249,7 +258,7 @@ pub(super) fn start(
         }
         lanes.follow_in(&live.feed);
         lanes.live.insert(id.clone(), Arc::clone(&live));
-        lanes.queue.push_back(Waiting { live: Arc::clone(&live), commands, heard });
+        lanes.queue.push_back(Waiting { live: Arc::clone(&live), note, heard });
     }
     daemon.board.set(live.feed.state());
     advance(daemon);
@@ -278,12 +287,45 @@ pub(super) fn end_waiting(daemon: &Arc<Daemon>, id: &RunId, command: Command) ->
         let mut lanes = daemon.runs.lanes();
         let index = lanes.queue.iter().position(|one| one.live.id == *id);
         let Some(mut waiting) = index.and_then(|index| lanes.queue.remove(index)) else { return false };
-        waiting.commands.push(command);
+        waiting.note.commands.push(command);
         lanes.count(&waiting);
         waiting
     };
     go(daemon, waiting);
     true
+}
+
+/// Says something to a run, and returns once it is written down; false if the run does not take it. Waits, so it is no
+/// work for a connection.
+pub(super) fn say(daemon: &Daemon, live: &Live, command: Command) -> Result<bool, CommandError> {
+    if let Some(taken) = say_waiting(daemon, live, &command)? {
+        return Ok(taken);
+    }
+    let (taken, written) = oneshot::channel();
+    live.say(Heard::Command(command, taken));
+    Ok(written.blocking_recv().is_ok())
+}
+
+/// Says something to a run that waits for its turn: it is noted, and the run begins with it. `None` if it does not wait.
+fn say_waiting(daemon: &Daemon, live: &Live, command: &Command) -> Result<Option<bool>, CommandError> {
+    let is_it = |one: &Waiting| one.live.id == live.id;
+    if !daemon.runs.lanes().queue.iter().any(is_it) {
+        return Ok(None);
+    }
+    let folder = live.project.runs.run(&live.id);
+    let run = journal::read(&folder)?.replay(|_, _| {})?;
+    let mut lanes = daemon.runs.lanes();
+    // Its turn may have come meanwhile.
+    let Some(waiting) = lanes.queue.iter_mut().find(|one| is_it(one)) else { return Ok(None) };
+    let said: Vec<Command> = waiting.note.commands.iter().chain([command]).cloned().collect();
+    let accepted = run.accepted(&TaskId::new(TASK), said.clone());
+    if accepted.last() != Some(command) {
+        return Ok(Some(false));
+    }
+    let note = Note { records: waiting.note.records, commands: said };
+    note.write(&folder)?;
+    waiting.note = note;
+    Ok(Some(true))
 }
 
 /// Drives a run on a thread of its own.
@@ -322,7 +364,7 @@ impl Ring for Turns {
 
 /// Drives a run to its end or until it is stopped.
 fn drive(daemon: &Arc<Daemon>, waiting: Waiting) -> Result<Drove, CommandError> {
-    let Waiting { live, commands, heard } = waiting;
+    let Waiting { live, note, heard } = waiting;
     let session = Session::open(&live.project, live.id.clone())?;
     let mut teller = Teller {
         feed: Arc::clone(&live.feed),
@@ -334,7 +376,7 @@ fn drive(daemon: &Arc<Daemon>, waiting: Waiting) -> Result<Drove, CommandError> 
     contents.retell(&mut teller)?;
     let task = TaskId::new(TASK);
     let attended = session.run.cycle(&task).is_some_and(|cycle| cycle.spec().policy.interactive);
-    let commands = session.run.accepted(&task, commands);
+    let commands = session.run.accepted(&task, note.commands);
     if let Some(outcome) = contents.ended().filter(|_| commands.is_empty() && session.run.is_over()) {
         return Ok(Drove::Over(outcome.clone()));
     }
@@ -358,6 +400,7 @@ fn drive(daemon: &Arc<Daemon>, waiting: Waiting) -> Result<Drove, CommandError> 
 /// Takes note that a run is not driven any more.
 fn over(daemon: &Arc<Daemon>, live: &Arc<Live>, result: Result<Drove, CommandError>) {
     let folder = live.project.runs.run(&live.id);
+    live.desk.close();
     match result {
         Ok(Drove::Over(_)) => {
             std::fs::remove_file(folder.join(NOTE)).ok();
@@ -409,8 +452,14 @@ pub(super) fn unfinished() -> Vec<(PathBuf, RunId, Vec<Command>)> {
                 }
             } else if let Ok(contents) = journal::read(&run.path()) {
                 // They are the first that is written down when the run goes on.
-                let unsaid = contents.records().count() == records;
-                let commands = if unsaid { commands } else { Vec::new() };
+                let written: Vec<&Event> =
+                    contents.records().skip(records).map(|record| &record.event).collect();
+                let is_written = |command: &Command| {
+                    written
+                        .iter()
+                        .any(|event| matches!(event, Event::Command { command: one, .. } if one == command))
+                };
+                let commands = commands.into_iter().filter(|command| !is_written(command)).collect();
                 found.push((contents.header.repository, contents.header.run, commands));
             }
         }

@@ -67,6 +67,10 @@ struct Lying {
     early: BTreeMap<Gate, (bool, String)>,
     /// Commands that need no answer any more.
     always: BTreeSet<String>,
+    /// Who is told once an answer is written down.
+    unwritten: BTreeMap<Gate, oneshot::Sender<()>>,
+    /// Whether nobody drives the run any more.
+    closed: bool,
 }
 
 impl Desk {
@@ -75,10 +79,19 @@ impl Desk {
     }
 
     /// Lays down the questions that are open now, before anybody is told of them, so that no answer comes too early.
-    /// Each can be laid down once, and those that are not open any more are taken away.
+    /// Each can be laid down once, and those that are not open any more are taken away: what they were answered is in the
+    /// run's journal now.
     pub fn lay(&self, open: &[(PartId, &Question)]) {
         let mut lying = self.lying();
-        lying.asked.retain(|gate, _| open.iter().any(|(part, _)| Gate::of(part) == *gate));
+        let is_open = |gate: &Gate| open.iter().any(|(part, _)| Gate::of(part) == *gate);
+        lying.asked.retain(|gate, _| is_open(gate));
+        let (unwritten, written) =
+            std::mem::take(&mut lying.unwritten).into_iter().partition(|(gate, _)| is_open(gate));
+        lying.unwritten = unwritten;
+        let written: BTreeMap<Gate, oneshot::Sender<()>> = written;
+        for told in written.into_values() {
+            told.send(()).ok();
+        }
         for (part, question) in open {
             let line = match question {
                 Question::Command { line, .. } => Some(line.clone()),
@@ -111,20 +124,34 @@ impl Desk {
         answer.await.ok()
     }
 
-    /// Answers a question; the first answer wins.
-    pub fn answer(&self, gate: &Gate, said: Said) -> Result<(), Late> {
+    /// Answers a question; the first answer wins. What is returned tells when the answer is written down, and fails if the
+    /// run stops before: then the question is asked again when it goes on.
+    pub fn answer(&self, gate: &Gate, said: Said) -> Result<oneshot::Receiver<()>, Late> {
         let mut lying = self.lying();
+        if lying.closed {
+            return Err(Late);
+        }
         let line = lying.asked.remove(gate).ok_or(Late)?;
         if let Some(line) = line.filter(|_| said.always && said.yes) {
             lying.always.insert(line);
         }
         let answer = (said.yes, said.text);
         match lying.waiting.remove(gate) {
-            // Whoever waited may have gone; then the question is asked again when the run goes on.
+            // Whoever waited may have gone: the run is being stopped.
             Some(waiting) => drop(waiting.send(answer)),
             None => drop(lying.early.insert(gate.clone(), answer)),
         }
-        Ok(())
+        let (told, written) = oneshot::channel();
+        lying.unwritten.insert(gate.clone(), told);
+        Ok(written)
+    }
+
+    /// Clears the desk away: nobody drives the run any more.
+    pub fn close(&self) {
+        let mut lying = self.lying();
+        lying.closed = true;
+        lying.unwritten.clear();
+        lying.waiting.clear();
     }
 }
 
@@ -144,11 +171,11 @@ mod tests {
     async fn the_first_answer_wins_however_early_it_comes() {
         let desk = Desk::default();
         let gate = Gate::of(&part());
-        assert_eq!(desk.answer(&gate, yes()), Err(Late), "nothing was asked");
+        assert_eq!(desk.answer(&gate, yes()).err(), Some(Late), "nothing was asked");
         desk.lay(&[(part(), &Question::Land)]);
-        assert_eq!(desk.answer(&gate, yes()), Ok(()));
+        desk.answer(&gate, yes()).expect("it was asked");
         let no = Said { yes: false, always: false, text: "wait".into() };
-        assert_eq!(desk.answer(&gate, no), Err(Late));
+        assert_eq!(desk.answer(&gate, no).err(), Some(Late));
         assert_eq!(desk.ask(&part(), &Question::Land).await, Some((true, String::new())));
     }
 
@@ -166,7 +193,7 @@ mod tests {
         let later = PartId { effect: 9, ..part() };
         desk.lay(&[(later.clone(), &question("npm run bench"))]);
         assert_eq!(desk.ask(&later, &question("npm run bench")).await, Some((true, String::new())));
-        assert_eq!(desk.answer(&Gate::of(&later), yes()), Err(Late), "nobody has to answer it");
+        assert_eq!(desk.answer(&Gate::of(&later), yes()).err(), Some(Late), "nobody has to answer it");
     }
 
     #[test]
@@ -174,7 +201,22 @@ mod tests {
         let desk = Desk::default();
         desk.lay(&[(part(), &Question::Land)]);
         desk.lay(&[]);
-        assert_eq!(desk.answer(&Gate::of(&part()), yes()), Err(Late));
+        assert_eq!(desk.answer(&Gate::of(&part()), yes()).err(), Some(Late));
+    }
+
+    #[test]
+    fn whoever_answers_hears_of_it_once_it_is_written_down() {
+        let desk = Desk::default();
+        let other = PartId { effect: 9, ..part() };
+        desk.lay(&[(part(), &Question::Land), (other.clone(), &Question::Land)]);
+        let mut written = desk.answer(&Gate::of(&part()), yes()).expect("it was asked");
+        assert!(written.try_recv().is_err(), "the journal does not know of it yet");
+        desk.lay(&[(other.clone(), &Question::Land)]);
+        assert_eq!(written.try_recv(), Ok(()));
+        let mut lost = desk.answer(&Gate::of(&other), yes()).expect("it was asked");
+        desk.close();
+        assert_eq!(lost.try_recv(), Err(oneshot::error::TryRecvError::Closed), "the run was stopped before");
+        assert_eq!(desk.answer(&Gate::of(&other), yes()).err(), Some(Late));
     }
 
     #[test]
