@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::daemon::{Client, Daemon, assert_numbered};
-use crate::environment::TestEnvironment;
+use crate::environment::{TestEnvironment, assert_has};
 use crate::plays;
 use crate::script::{Script, approves, builds_with, shout};
 
@@ -223,4 +223,62 @@ fn words_find_runs_and_the_index_can_be_lost_at_any_time() {
     std::fs::remove_file(environment.path("state/checkmate/index.sqlite-wal")).ok();
     assert_eq!(client.ok(json!({"type": "search", "query": "marmalade"}))["hits"][0]["state"]["run"], run);
     assert_eq!(client.ok(json!({"type": "list_runs"}))["runs"][0]["run"], run);
+}
+
+#[test]
+fn a_run_at_a_terminal_is_told_as_it_goes_on() {
+    let environment = TestEnvironment::new();
+    environment.add_waiting_test();
+    let daemon = Daemon::start(&environment, &Script::new());
+    let mut client = daemon.client();
+    client.ok(json!({"type": "watch_runs"}));
+    let running = environment.start_and_wait(environment.cycle_command(&Script::approved()));
+    let listed = client.ok(json!({"type": "list_runs"}));
+    let run = listed["runs"][0]["run"].as_str().unwrap().to_owned();
+    let told = client.subscribe(&run, 1);
+    client.event("part_started");
+    for message in [
+        json!({"type": "comment", "run": run, "text": "Louder."}),
+        json!({"type": "cancel", "run": run}),
+        json!({"type": "resume", "run": run}),
+    ] {
+        assert_has(&client.error(message), &["Another checkmate drives this run"]);
+    }
+    client.error(json!({"type": "undo", "run": run}));
+    environment.let_go();
+    environment.end_of(running).ended(0);
+    assert_eq!(client.end_of(&run)["success"], true);
+    let changed = client.until(|frame| frame["event"]["state"]["standing"] == "approved");
+    assert_eq!(changed["event"]["state"]["run"], *run);
+    let latest = client.subscribe(&run, u64::MAX);
+    assert!(latest > told);
+    let told = client.told(&run);
+    assert_numbered(&told, 1);
+    let mut late = daemon.client();
+    late.subscribe(&run, 1);
+    late.until(|frame| frame["seq"] == latest);
+    assert_eq!(late.told(&run), told);
+    assert_eq!(environment.answers("landed").len(), 1);
+}
+
+#[test]
+fn a_run_that_was_killed_at_a_terminal_goes_on_here() {
+    let environment = TestEnvironment::new();
+    environment.add_waiting_test();
+    let script = Script::approved();
+    let daemon = Daemon::start(&environment, &script);
+    let mut client = daemon.client();
+    let mut running = environment.start_and_wait(environment.cycle_command(&script));
+    let run = client.ok(json!({"type": "list_runs"}))["runs"][0]["run"].as_str().unwrap().to_owned();
+    client.subscribe(&run, 1);
+    client.event("part_started");
+    client.ok(json!({"type": "watch_runs"}));
+    running.kill().unwrap();
+    running.wait().unwrap();
+    client.until(|frame| frame["event"]["state"]["standing"] == "interrupted");
+    client.ok(json!({"type": "resume", "run": run}));
+    environment.let_go();
+    assert_eq!(client.end_of(&run)["success"], true);
+    assert_numbered(&client.told(&run), 1);
+    assert_eq!(environment.answers("landed").len(), 1);
 }

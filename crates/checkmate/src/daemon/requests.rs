@@ -319,6 +319,7 @@ fn say(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Answered {
     // What is told its end hears nothing more.
     daemon.runs.settle(run);
     let Some(live) = daemon.runs.live(run) else {
+        refuse_driven(daemon, &project_of(daemon, run)?, run)?;
         return Err(CommandError::usage(format!(
             "Nobody drives the run {run} now, so nothing can be said to it. Go on with it, or start a new run that follows \
              it."
@@ -364,6 +365,7 @@ fn go_on(daemon: &Arc<Daemon>, run: &RunId, commands: Vec<Command>) -> Result<()
     if is_over && replayed.accepted(&task, commands.clone()).is_empty() {
         return Err(CommandError::usage(format!("The run {run} is over; start a new one that follows it.")));
     }
+    refuse_driven(daemon, &project, run)?;
     runs::start(daemon, &project, run, commands).map(drop)
 }
 
@@ -375,7 +377,16 @@ fn land(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Result<(), Comma
             "The run {run} has nothing to land: it is not approved, or it has landed already."
         )));
     }
+    refuse_driven(daemon, &project, run)?;
     runs::start(daemon, &project, run, vec![command]).map(drop)
+}
+
+/// Refuses to go on with a run that another program drives.
+fn refuse_driven(daemon: &Daemon, project: &Project, run: &RunId) -> Result<(), CommandError> {
+    if daemon.runs.live(run).is_none() {
+        drop(journal::lock(&project.runs.run(run))?);
+    }
+    Ok(())
 }
 
 fn take_back(daemon: &Arc<Daemon>, run: &RunId) -> Answered {
