@@ -1,6 +1,6 @@
 // Follows every run of a daemon of Checkmate, and answers nothing.
 //
-//     node client.mjs [PORT]        needs Node 22 or later and nothing else
+//     node client.mjs [PORT]        needs Node 22 or later and nothing else (Node 20: --experimental-websocket)
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -32,7 +32,11 @@ function connect() {
             console.log(run, seq, event.type)
         }
     }
-    socket.onclose = () => setTimeout(connect, 1000)
+    let lost = false
+    socket.onclose = socket.onerror = () => {
+        if (!lost) setTimeout(connect, 1000)
+        lost = true
+    }
 }
 
 connect()

@@ -366,6 +366,20 @@ async function narrow() {
   });
 }
 
+async function example() {
+  await covers("the example of a client in JavaScript was told every event once, over every restart", async () => {
+    const ends = () => world.told.filter((line) => line.endsWith(" cycle_complete")).length;
+    assert(ends() >= 2, world.told.slice(-5).join("\n"));
+    assert.equal(world.client.exitCode, null, "it goes on");
+    const next = new Map();
+    for (const line of world.told) {
+      const [run, seq] = line.split(" ");
+      assert.equal(Number(seq), next.get(run) ?? 1, line);
+      next.set(run, Number(seq) + 1);
+    }
+  });
+}
+
 const LATEST = 300_000;
 const alarm = setTimeout(() => {
   console.error(`not ok - ${step}: it took too long`);
@@ -373,6 +387,7 @@ const alarm = setTimeout(() => {
 }, LATEST);
 try {
   await world.start(repository, slow);
+  world.follow();
   await firstRun();
   await landing();
   await talking();
@@ -381,6 +396,7 @@ try {
   await listAndSettings();
   await refusal();
   await narrow();
+  await example();
   assert.deepEqual(problems, []);
   console.log(`1..${count}`);
 } catch (error) {

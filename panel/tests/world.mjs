@@ -61,6 +61,22 @@ export class World {
     });
   }
 
+  /** Starts the example of a client in JavaScript; what it writes is in `told`, line by line. */
+  follow() {
+    const env = { ...process.env, HOME: this.home };
+    for (const name of Object.keys(env)) if (name.startsWith("XDG_")) delete env[name];
+    // Node 20 has WebSockets behind this flag; later ones ignore it.
+    const args = ["--no-warnings", "--experimental-websocket", join(examples, "clients/client.mjs")];
+    this.client = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
+    this.told = [];
+    let rest = "";
+    this.client.stdout.on("data", (data) => {
+      const lines = (rest + data).split("\n");
+      rest = lines.pop();
+      this.told.push(...lines);
+    });
+  }
+
   async stop() {
     const { daemon } = this;
     if (daemon === undefined || daemon.exitCode !== null) return;
@@ -70,6 +86,7 @@ export class World {
   }
 
   async end() {
+    this.client?.kill();
     await this.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
