@@ -5,7 +5,7 @@ import type { About } from "./diagnostics.ts";
 import { History } from "./history.ts";
 import type { Panels } from "./panel.ts";
 import { goesOn, type Runs } from "./runs.ts";
-import type { Starter } from "./starter.ts";
+import { showSettings, type Starter } from "./starter.ts";
 import { inLine, inNotification, visible } from "./text.ts";
 import type { Event, Message, RunState } from "./wire.ts";
 import type { Workspaces } from "./workspaces.ts";
@@ -142,7 +142,7 @@ export class Commands {
     const mine = { label: "Settings of the extension", detail: "Where the program is, its port, whether it is started" };
     const theirs = { label: "Configuration of the repository", detail: ".dualagent.json: agents, tests, paths, strictness" };
     const picked = await vscode.window.showQuickPick([mine, theirs], { title: "Checkmate: Open Settings" });
-    if (picked === mine) await vscode.commands.executeCommand("workbench.action.openSettings", "@ext:checkmate.checkmate");
+    if (picked === mine) await showSettings("@ext:checkmate.checkmate");
     if (picked !== theirs || !(await this.connected())) return;
     const workspace = await this.parts.workspaces.choose("Whose configuration?");
     if (workspace === null) return;

@@ -20,6 +20,12 @@ export function place(): Place {
   return findDaemon(process.env, settings().port);
 }
 
+/** Opens VS Code's settings where those of this machine are: in a remote window not among those of the user. */
+export async function showSettings(query: string): Promise<void> {
+  const where = vscode.env.remoteName === undefined ? "openSettings" : "openRemoteSettings";
+  await vscode.commands.executeCommand(`workbench.action.${where}`, { query });
+}
+
 /** Starts the daemon where none answers. */
 export class Starter {
   private going: Promise<boolean> | null = null;
@@ -99,7 +105,7 @@ export class Starter {
     if (answer === how) {
       await vscode.commands.executeCommand("workbench.action.openWalkthrough", "checkmate.checkmate#start", false);
     } else if (answer === set) {
-      await vscode.commands.executeCommand("workbench.action.openSettings", "checkmate.path");
+      await showSettings("checkmate.path");
     }
   }
 

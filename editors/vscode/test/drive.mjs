@@ -73,6 +73,23 @@ async function opening() {
     await bench.until("a status item that is disconnected", async () => (await bench.status.innerHTML()).includes("debug-disconnect"));
     await bench.shot("disconnected");
   });
+  await step("a program that is not there is told, with where it was looked for and how to get it", async () => {
+    world.set({ "checkmate.path": "/nowhere/checkmate" });
+    await bench.page.waitForTimeout(1500);
+    await bench.command("Checkmate: Start Daemon");
+    await bench.notification("was not found at /nowhere/checkmate").waitFor();
+    await bench.notification("cargo install --locked --path crates/checkmate").waitFor();
+    await bench.shot("no-program");
+    await bench.press("was not found at /nowhere/checkmate", "Open Settings");
+    await bench.until("the setting", async () => {
+      const values = await bench.page.locator(".settings-editor .setting-item-contents input").evaluateAll((inputs) => inputs.map((input) => input.value));
+      return values.includes("/nowhere/checkmate");
+    });
+    await bench.command("View: Close All Editors");
+    await bench.command("DualAgent: Open Panel");
+    world.set({ "checkmate.path": "" });
+    await bench.page.waitForTimeout(1500);
+  });
   await step("the command starts the daemon, and the panel connects", async () => {
     await bench.command("Checkmate: Start Daemon");
     await bench.notification(`Connected to daemon at ws://localhost:${world.daemonPort}`).waitFor();
@@ -183,22 +200,32 @@ async function secondRun() {
   });
 }
 
-/** The name of the question whether a run may land. */
-function landGate(run) {
+/** The events of a kind that a run has told so far. */
+function told(run, kind) {
   return new Promise((keep, fail) => {
     const socket = new WebSocket(`ws://127.0.0.1:${world.daemonPort}/`, ["checkmate.v1", `checkmate.token.${world.token}`]);
+    const events = [];
+    let latest = null;
     socket.on("error", fail);
     socket.on("open", () => {
       socket.send(JSON.stringify({ type: "hello", version: 1 }));
-      socket.send(JSON.stringify({ type: "subscribe", run, from_seq: 1 }));
+      socket.send(JSON.stringify({ type: "subscribe", run, from_seq: 1, id: 1 }));
     });
     socket.on("message", (data) => {
-      const { event } = JSON.parse(String(data));
-      if (event.type !== "question_asked" || event.question.question !== "land") return;
+      const { event, seq, re } = JSON.parse(String(data));
+      if (re === 1) latest = event.latest_seq;
+      if (event.type === kind) events.push(event);
+      if (latest === null || (latest > 0 && (seq ?? 0) < latest)) return;
       socket.close();
-      keep(event.gate);
+      keep(events);
     });
   });
+}
+
+/** The name of the question whether a run may land. */
+async function landGate(run) {
+  const asked = await told(run, "question_asked");
+  return asked.find(({ question }) => question.question === "land").gate;
 }
 
 async function lostAndFound() {
@@ -237,6 +264,23 @@ async function walkthrough() {
   });
 }
 
+async function settings() {
+  await step("Open Settings shows the extension's own", async () => {
+    await bench.command("Checkmate: Open Settings");
+    await bench.pick("Settings of the extension");
+    await bench.page.locator(".settings-editor").getByText("Auto Start").first().waitFor();
+    await bench.page.locator(".settings-editor").getByText("Port").first().waitFor();
+    await bench.shot("settings");
+    await bench.page.keyboard.press("Escape");
+  });
+  await step("or the repository's configuration", async () => {
+    await bench.command("Checkmate: Open Settings");
+    await bench.pick("Configuration of the repository");
+    await editorSays("test_command");
+    await bench.command("View: Close All Editors");
+  });
+}
+
 async function untrustedAndTwoFolders() {
   const workspace = world.secondRepository();
   await bench.close();
@@ -259,9 +303,32 @@ async function untrustedAndTwoFolders() {
     await bench.shot("two-folders");
     await bench.pick("second");
     await bench.type("Checkmate: Run Cycle", GOAL);
-    await bench.notification("asks to run").waitFor({ timeout: 60_000 });
+    await bench.notification("May it be applied in the run's own tree?").waitFor({ timeout: 60_000 });
     const { runs } = await somebodyElse({ type: "list_runs", limit: 1 });
     if (!runs[0].workspace.endsWith("/second")) throw new Error(`The run is in ${runs[0].workspace}.`);
+  });
+  await step("Apply in the notification lets the change into the run's own tree, and a review finds something", async () => {
+    await bench.press("May it be applied", "Apply");
+    await bench.command("Problems: Focus on Problems View");
+    await problems("Missing validation").first().waitFor({ timeout: 60_000 });
+  });
+  await step("Ask the builder… at the finding reaches the run", async () => {
+    await openProblem("Missing validation");
+    await (await quickFix("Ask the builder…")).click();
+    await bench.type("Checkmate: Ask the builder", "Which numbers are meant?");
+    await bench.notification("the run takes it up").waitFor();
+    const { runs } = await somebodyElse({ type: "list_runs", limit: 1 });
+    const commands = await told(runs[0].run, "command_taken");
+    if (!commands.some(({ command }) => command.text.startsWith("Which numbers are meant?") && command.path === "src/math.sh")) {
+      throw new Error(`The run was told something else: ${JSON.stringify(commands)}`);
+    }
+    await bench.shot("asked-the-builder");
+  });
+  await step("Decline in the notification goes to the builder", async () => {
+    await bench.notification("May it be applied").waitFor({ timeout: 60_000 });
+    await bench.press("May it be applied", "Decline");
+    const { runs } = await somebodyElse({ type: "list_runs", limit: 1 });
+    await bench.until("the answer in the run", async () => (await told(runs[0].run, "question_answered")).some(({ yes }) => !yes));
   });
   await step("Stop Run ends it", async () => {
     await bench.command("Checkmate: Stop Run");
@@ -276,7 +343,7 @@ try {
   console.log(`The package is installed in a clean VS Code. Screenshots: ${world.shots}`);
   bench = await Workbench.open(await world.open(), { folder: world.repository }, world.shots);
   bench.page.setDefaultTimeout(30_000);
-  for (const play of [opening, firstRun, afterwards, secondRun, lostAndFound, walkthrough, untrustedAndTwoFolders]) await play();
+  for (const play of [opening, firstRun, afterwards, secondRun, lostAndFound, walkthrough, settings, untrustedAndTwoFolders]) await play();
   if (bench.foreign.size > 0) throw new Error(`Other machines were asked: ${[...bench.foreign].join(", ")}`);
   if (bench.complaints.length > 0) throw new Error(`The panel breaks its policy: ${bench.complaints.join("\n")}`);
   failed = false;

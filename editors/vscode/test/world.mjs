@@ -90,10 +90,12 @@ export class World {
     return execFileSync(node, [entry, ...this.#options, ...args], { env: this.environment, stdio, encoding: "utf8" });
   }
 
-  /** Makes a second repository and a workspace of both, and returns the workspace's file. */
+  /** Makes a second repository, which asks about every patch, and a workspace of both, and returns the workspace's file. */
   secondRepository() {
     const second = join(this.folder, "second");
     cpSync(this.repository, second, { recursive: true });
+    const configuration = JSON.parse(readFileSync(join(second, ".dualagent.json"), "utf8"));
+    writeFileSync(join(second, ".dualagent.json"), JSON.stringify({ ...configuration, approve_patches: true }));
     const file = join(this.folder, "both.code-workspace");
     writeFileSync(file, JSON.stringify({ folders: [{ path: this.repository }, { path: second }] }));
     return file;
