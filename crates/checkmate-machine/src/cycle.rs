@@ -230,14 +230,14 @@ impl Cycle {
                 self.failures = 0;
                 self.keep_within_budget();
             }
-            Command::Land { how } if self.waits_for_landing() => {
+            Command::Land { how } if self.accepts_landing(*how) => {
                 self.outcome = None;
                 self.rounds.landings = 0;
                 self.land(*how);
             }
             Command::TakenBack if matches!(self.outcome, Some(Outcome::Applied { .. })) => {
                 self.stop(
-                    StoppedBy::NotLanded,
+                    StoppedBy::TakenBack,
                     "Applied, then taken back. `checkmate land RUN` brings the change to your tree again.",
                 );
             }
@@ -313,9 +313,25 @@ impl Cycle {
         self.outcome.as_ref()
     }
 
-    /// Tells whether an approved change waits for somebody to land it.
-    pub fn waits_for_landing(&self) -> bool {
-        matches!(&self.outcome, Some(Outcome::NotApproved { stopped_by: StoppedBy::NotLanded, .. }))
+    /// Tells whether a change waits for somebody to land it in this way: an approved one, or a patch of the user's own that
+    /// was taken back. That one is never committed, because nobody has judged it.
+    pub fn accepts_landing(&self, how: Landing) -> bool {
+        let Some(Outcome::NotApproved { stopped_by, .. }) = &self.outcome else { return false };
+        match stopped_by {
+            StoppedBy::NotLanded => true,
+            StoppedBy::TakenBack => how == Landing::Apply,
+            StoppedBy::MaxIterations
+            | StoppedBy::Oscillation
+            | StoppedBy::Moderator
+            | StoppedBy::NeedsHuman
+            | StoppedBy::GoalConflict
+            | StoppedBy::UnusableReply
+            | StoppedBy::LandingConflict
+            | StoppedBy::NotApplied
+            | StoppedBy::Budget
+            | StoppedBy::Cancelled
+            | StoppedBy::DependencyFailed => false,
+        }
     }
 
     /// Returns the turn, from 1; 0 before the first.

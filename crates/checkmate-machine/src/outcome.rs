@@ -57,6 +57,8 @@ pub enum StoppedBy {
     NotLanded,
     /// The user's own patch does not fit, or touches what it may not.
     NotApplied,
+    /// The user's own patch was applied, and then taken back.
+    TakenBack,
     /// The budget leaves no room for the next step; with a larger one the run goes on.
     Budget,
     /// Somebody ended it.
@@ -78,6 +80,7 @@ impl StoppedBy {
             StoppedBy::LandingConflict => "landing_conflict",
             StoppedBy::NotLanded => "not_landed",
             StoppedBy::NotApplied => "not_applied",
+            StoppedBy::TakenBack => "taken_back",
             StoppedBy::Budget => "budget",
             StoppedBy::Cancelled => "cancelled",
             StoppedBy::DependencyFailed => "dependency_failed",

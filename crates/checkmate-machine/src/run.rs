@@ -150,7 +150,7 @@ impl Run {
             Command::Comment { text, .. } => cycle.accepts_comment(text),
             Command::Dispute { finding, .. } => cycle.accepts_dispute(finding),
             Command::Retry => matches!(cycle.outcome(), Some(Outcome::Error { .. })),
-            Command::Land { .. } => cycle.waits_for_landing(),
+            Command::Land { how } => cycle.accepts_landing(*how),
             Command::TakenBack => {
                 matches!(cycle.outcome(), Some(Outcome::Approved { .. } | Outcome::Applied { .. }))
             }

@@ -2,7 +2,8 @@
 //! anything: clients say what they want, and see what happens.
 //!
 //! `Daemon` holds what all connections share. `runs` drives runs, each on a thread of its own; `feed` is what is told
-//! of one, and `follower` of one that another process drives; `connection` is one client; `door` decides who comes in; `history` finds past runs.
+//! of one, and `follower` of one that another process drives, which `lookout` notices; `connection` is one client; `door`
+//! decides who comes in; `history` finds past runs.
 
 mod assets;
 mod connection;
@@ -10,6 +11,7 @@ mod door;
 mod feed;
 mod follower;
 mod history;
+mod lookout;
 mod requests;
 mod runs;
 mod server;
@@ -28,6 +30,8 @@ use self::history::History;
 use self::runs::Runs;
 use self::settings::Trials;
 use self::workspaces::Workspaces;
+use crate::error::CommandError;
+use crate::journal::Sandbox;
 use crate::wire::RunState;
 
 pub use self::server::{Options, serve};
@@ -42,8 +46,26 @@ pub(crate) struct Daemon {
     board: Arc<Board>,
     /// Scripted agents for every run, instead of models.
     script: Option<String>,
+    /// Whether programs of this machine come in without the token.
+    open: bool,
     /// Becomes true when the daemon is to end.
     ending: watch::Sender<bool>,
+}
+
+impl Daemon {
+    /// Refuses to run commands that could come in like any program of this machine: what a model has written could answer
+    /// for the user.
+    fn refuse_reachable(&self, sandbox: Option<&Sandbox>) -> Result<(), CommandError> {
+        let cut_off = sandbox.is_some_and(|sandbox| !sandbox.network && sandbox.support.namespaces);
+        if !self.open || cut_off {
+            return Ok(());
+        }
+        Err(CommandError::local(
+            "Commands of runs could reach this daemon, which lets every program of this machine in: they are not cut off from \
+             the network (`network`, `sandbox`, or what `checkmate doctor` says of this machine). Start `checkmate serve` \
+             without `--allow-local-unauthenticated`, or confine them.",
+        ))
+    }
 }
 
 /// Where runs stand, for everybody who watches them. Whoever watches has seen it up to a number, and takes what is newer;
@@ -82,6 +104,9 @@ impl Board {
 
     fn set(&self, state: RunState) {
         let mut states = self.states();
+        if states.runs.get(&state.run).is_some_and(|(_, known)| *known == state) {
+            return;
+        }
         states.latest += 1;
         let latest = states.latest;
         states.runs.insert(state.run.clone(), (latest, state));
@@ -98,6 +123,6 @@ impl Ring for Arc<Board> {
 }
 
 /// Where the daemon keeps its token, its lock and its address.
-pub(crate) fn folder() -> Result<PathBuf, crate::error::CommandError> {
+pub(crate) fn folder() -> Result<PathBuf, CommandError> {
     Ok(crate::state::folder()?.join("daemon"))
 }

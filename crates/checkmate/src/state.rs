@@ -64,6 +64,11 @@ impl RunsFolder {
         Self { path, pool, baselines }
     }
 
+    /// Returns the folder of the runs; it need not exist.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Returns the folder of kept test runs; it need not exist.
     pub fn baselines(&self) -> PathBuf {
         self.baselines.clone()

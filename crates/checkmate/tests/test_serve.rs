@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::{Value, json};
 
 use crate::daemon::{Client, Daemon};
-use crate::environment::{TestEnvironment, assert_has};
+use crate::environment::{TestEnvironment, assert_has, assert_has_not};
 use crate::plays;
 use crate::script::{Script, adds, approves, asks_for, builds, issue, reshout, shout};
 
@@ -323,6 +323,31 @@ fn programs_of_this_machine_come_in_where_that_is_allowed() {
     let mut request = daemon.bare_request("");
     request.headers_mut().insert("host", "rebound.example".parse().unwrap());
     assert_eq!(daemon.connect(request).err(), Some(403));
+}
+
+#[test]
+fn where_everybody_comes_in_commands_are_cut_off() {
+    let environment = TestEnvironment::new();
+    let open = ["--allow-local-unauthenticated"];
+    for reachable in [json!({"network": true}), json!({"sandbox": false})] {
+        environment.config(reachable);
+        let daemon = Daemon::start_with(&environment, &Script::approved(), &open);
+        let mut client = daemon.client();
+        let run = client.begin(json!({}));
+        client.until(|frame| frame["run"] == *run && frame["event"]["type"] == "error");
+        assert_has(&client.error(json!({"type": "run_tests"})), &["could reach this daemon"]);
+        assert_eq!(environment.answers("ran").len(), 0, "no command ran");
+        client.ok(json!({"type": "cancel", "run": run}));
+        environment.wait_for(|| !environment.run_folder().join("daemon").exists());
+    }
+}
+
+#[test]
+fn the_token_stands_in_no_log() {
+    let environment = TestEnvironment::new();
+    let daemon = Daemon::start(&environment, &Script::approved());
+    assert_has(&daemon.said(), &["/#token=$(cat '", "daemon/token')"]);
+    assert_has_not(&daemon.said(), &[&daemon.token]);
 }
 
 #[test]

@@ -264,6 +264,63 @@ fn a_landing_that_was_accepted_outlives_a_kill_in_the_queue() {
 }
 
 #[test]
+fn a_landing_that_somebody_else_has_done_meanwhile_is_not_done_again() {
+    let environment = TestEnvironment::new();
+    let script = Script::approved();
+    let daemon = Daemon::start_with(&environment, &script, &["--max-runs", "1"]);
+    let mut client = daemon.client();
+    let run = client.begin(json!({"land": "ask"}));
+    client.end_of(&run);
+    environment.wait_for(|| !environment.run_folder().join("daemon").exists());
+    let files = environment.files();
+    let mut busy = daemon.client();
+    environment.add_waiting_test();
+    busy.begin(json!({"land": "ask"}));
+    environment.wait_for(|| environment.path("here").exists());
+    client.ok(json!({"type": "land", "run": run, "how": "apply"}));
+    daemon.kill();
+    environment.let_go();
+    environment.run(&["land", &run]).ended(0);
+    assert!(environment.has("src/shout.sh"));
+    environment.run(&["undo", &run]).ended(0);
+    let daemon = Daemon::start(&environment, &script);
+    let mut client = daemon.client();
+    client.subscribe(&run, 1);
+    client.until(|frame| frame["event"]["outcome"]["stopped_by"] == "not_landed" && frame["run"] == *run);
+    environment.wait_for(|| environment.runs().iter().all(|folder| !folder.join("daemon").exists()));
+    assert!(!environment.has("src/shout.sh"), "{files:?}");
+}
+
+#[test]
+fn a_run_that_cannot_go_on_keeps_its_history_and_its_turn() {
+    let environment = TestEnvironment::new();
+    environment.add_waiting_test();
+    let script = Script::approved();
+    let daemon = Daemon::start(&environment, &script);
+    let mut client = daemon.client();
+    let run = client.begin(json!({"land": "apply"}));
+    environment.wait_for(|| environment.path("here").exists());
+    daemon.kill();
+    // As a key could be missing.
+    let (agents, away) = (environment.run_folder().join("script.json"), environment.path("away.json"));
+    std::fs::rename(&agents, &away).unwrap();
+    let daemon = Daemon::start(&environment, &script);
+    let mut client = daemon.client();
+    client.subscribe(&run, 1);
+    client.until(|frame| frame["run"] == *run && frame["event"]["type"] == "error");
+    let told = client.subscribe(&run, 1);
+    assert!(told > 3, "what has happened is told: {told}");
+    daemon.end();
+    std::fs::rename(&away, &agents).unwrap();
+    environment.let_go();
+    let daemon = Daemon::start(&environment, &script);
+    let mut client = daemon.client();
+    client.subscribe(&run, 1);
+    assert_eq!(client.end_of(&run)["success"], true);
+    assert_numbered(&client.told(&run), 1);
+}
+
+#[test]
 fn a_reply_that_was_under_way_is_asked_for_again_and_paid_once() {
     let environment = TestEnvironment::new();
     let script = talkative();

@@ -266,6 +266,28 @@ fn a_run_at_a_terminal_is_told_as_it_goes_on() {
 }
 
 #[test]
+fn what_is_done_to_a_run_at_a_terminal_is_told() {
+    let environment = TestEnvironment::new();
+    let daemon = Daemon::start(&environment, &Script::approved());
+    let mut client = daemon.client();
+    client.ok(json!({"type": "watch_runs"}));
+    let run = client.begin(json!({"land": "ask"}));
+    client.end_of(&run);
+    environment.wait_for(|| !environment.run_folder().join("daemon").exists());
+    environment.run(&["land", "latest"]).ended(0);
+    client.until(|frame| frame["run"] == *run && frame["event"]["success"] == true);
+    environment.run(&["undo", "latest"]).ended(0);
+    client.until(|frame| frame["run"] == *run && frame["event"]["outcome"]["stopped_by"] == "not_landed");
+    assert_numbered(&client.told(&run), 1);
+    let other = environment.cycle(&Script::approved());
+    other.ended(0);
+    client.until(|frame| {
+        let state = &frame["event"]["state"];
+        state["standing"] == "approved" && state["run"] != *run
+    });
+}
+
+#[test]
 fn a_run_that_was_killed_at_a_terminal_goes_on_here() {
     let environment = TestEnvironment::new();
     environment.add_waiting_test();

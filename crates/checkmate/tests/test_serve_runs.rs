@@ -104,6 +104,22 @@ fn a_command_that_is_always_allowed_is_asked_about_once() {
 }
 
 #[test]
+fn of_two_questions_the_second_can_be_answered_first() {
+    let environment = TestEnvironment::new();
+    let review = json!({"verdict": "block", "block_reason": "uncertainty", "issues": [],
+        "diagnostics_needed": ["cat src/shout.sh", "whoami"], "stopping": "I want to see both."});
+    let script = Script::new().builder(builds(&shout("$1!"))).reviewer(review).reviewer(approves());
+    let daemon = Daemon::start(&environment, &script);
+    let mut client = daemon.client();
+    let run = client.begin(json!({"attended": true, "land": "apply"}));
+    let (first, second) = (asked(&mut client, "command"), asked(&mut client, "command"));
+    client.ok(json!({"type": "answer", "run": run, "gate": second, "reply": "no"}));
+    client.ok(json!({"type": "list_workspaces"}));
+    client.ok(json!({"type": "answer", "run": run, "gate": first, "reply": "yes"}));
+    assert_eq!(client.end_of(&run)["success"], true);
+}
+
+#[test]
 fn a_comment_is_read_before_anything_lands() {
     let environment = TestEnvironment::new();
     environment.add_waiting_test();
@@ -161,6 +177,8 @@ fn a_disputed_finding_does_not_stand_any_more() {
         event["type"] == "review_ready" && event["turn"] == 2
     });
     assert_eq!(client.end_of(&run)["success"], true, "nothing stands against it any more");
+    let card = environment.run(&["show", "latest"]);
+    assert_has(&card.stdout, &["Settled by a person", "It is meant to."]);
 }
 
 #[test]
@@ -234,6 +252,46 @@ fn a_change_lands_later_and_is_taken_back() {
     client.ok(json!({"type": "land", "run": run, "how": "apply"}));
     client.until(|frame| frame["event"]["success"] == true);
     assert_ne!(environment.files(), files);
+}
+
+#[test]
+fn a_patch_of_the_users_own_is_never_called_approved() {
+    let environment = TestEnvironment::new();
+    let daemon = Daemon::start(&environment, &Script::new());
+    let mut client = daemon.client();
+    let files = environment.files();
+    let run = client.ok(json!({"type": "apply_patch", "patch": shout("$1!")}))["run"].clone();
+    client.until(|frame| frame["event"]["outcome"]["outcome"] == "applied");
+    client.ok(json!({"type": "undo", "run": run}));
+    assert_eq!(environment.files(), files);
+    let state = client.ok(json!({"type": "list_runs"}))["runs"][0].clone();
+    assert_eq!(
+        (&state["standing"], &state["stopped_by"], &state["landed"]),
+        (&json!("applied"), &json!("taken_back"), &json!(false))
+    );
+    let card = environment.run(&["show", "latest"]);
+    assert_has(&card.stdout, &["TAKEN BACK"]);
+    assert_has_not(&card.stdout, &["APPROVED"]);
+    let verified = environment.run(&["verify", "latest"]);
+    assert_has(verified.ended(2), &["nothing was tested or reviewed"]);
+    client.error(json!({"type": "land", "run": run, "how": "commit"}));
+    assert_has(environment.run(&["land", "latest", "--commit"]).ended(2), &["is not committed"]);
+    client.ok(json!({"type": "land", "run": run, "how": "apply"}));
+    client.until(|frame| frame["event"]["success"] == true && environment.has("src/shout.sh"));
+}
+
+#[test]
+fn a_configuration_that_asks_before_landing_is_heard() {
+    let environment = TestEnvironment::new();
+    environment.config(json!({"land": "ask"}));
+    let daemon = Daemon::start(&environment, &Script::approved());
+    let mut client = daemon.client();
+    let run = client.begin(json!({}));
+    client.end_of(&run);
+    assert!(!environment.has("src/shout.sh"), "nobody was there to be asked");
+    client.ok(json!({"type": "land", "run": run, "how": "apply"}));
+    client.until(|frame| frame["event"]["success"] == true);
+    assert!(environment.has("src/shout.sh"));
 }
 
 #[test]

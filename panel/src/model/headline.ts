@@ -37,6 +37,7 @@ const STOPPED: Record<StoppedBy, string> = {
   unusable_reply: "An agent gave no usable reply.",
   landing_conflict: "Your later edits contradict the change.",
   not_applied: "The patch does not fit your tree.",
+  taken_back: "Your patch was applied, and taken back.",
   not_landed: "It waits to be brought into your tree.",
   budget: "The budget leaves no room for the next step.",
   cancelled: "It was stopped.",

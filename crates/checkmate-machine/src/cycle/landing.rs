@@ -39,6 +39,7 @@ impl Cycle {
                 self.end_turn(TurnEnd::Commented);
             }
             Some(Answer::Said { yes: true, .. }) => self.land(Landing::Apply),
+            // A no, or what answers no such question.
             Some(_) | None => self.not_landed("Approved, but you chose not to land it."),
         }
     }
@@ -68,6 +69,12 @@ impl Cycle {
     fn verify_merged(&mut self, target: TreeId, merged: Candidate) {
         self.rounds.landings += 1;
         if self.rounds.landings > LANDINGS {
+            if self.is_given() {
+                return self.refuse_given(
+                    "Your working tree kept changing while the patch was being applied; nothing changed."
+                        .into(),
+                );
+            }
             return self
                 .not_landed("Approved, but your working tree kept changing while it was being landed.");
         }

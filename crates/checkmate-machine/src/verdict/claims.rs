@@ -34,7 +34,7 @@ pub(super) fn findings(case: &Case<'_>) -> Gate {
         .map(|finding| format!("{}: {}", finding.id, finding.issue.description))
         .collect();
     match (standing.is_empty(), case.review) {
-        (true, _) => gate(true, "No finding stands.".into()),
+        (true, _) => gate(true, format!("No finding stands.{}", settled(case))),
         (false, ReviewState::Moderated) => {
             gate(true, format!("Settled by the moderator: {}.", standing.join("; ")))
         }
@@ -42,4 +42,17 @@ pub(super) fn findings(case: &Case<'_>) -> Gate {
             gate(false, format!("Open: {}.", standing.join("; ")))
         }
     }
+}
+
+/// Names the findings that a person settled: whoever reads an approval sees whose word it rests on.
+fn settled(case: &Case<'_>) -> String {
+    let settled: Vec<String> = case
+        .findings
+        .iter()
+        .filter_map(|finding| match &finding.status {
+            Status::Settled { why } => Some(format!("{}: {} ({why})", finding.id, finding.issue.description)),
+            Status::Open | Status::Gone | Status::Confirmed { .. } | Status::Refuted { .. } => None,
+        })
+        .collect();
+    if settled.is_empty() { String::new() } else { format!(" Settled by a person: {}.", settled.join("; ")) }
 }

@@ -364,6 +364,7 @@ impl Watch {
                 StoppedBy::NotLanded
                 | StoppedBy::LandingConflict
                 | StoppedBy::NotApplied
+                | StoppedBy::TakenBack
                 | StoppedBy::Budget
                 | StoppedBy::Cancelled => Ok(()),
                 StoppedBy::MaxIterations

@@ -325,7 +325,10 @@ impl World {
                     Some(
                         Outcome::Approved { .. }
                             | Outcome::Applied { .. }
-                            | Outcome::NotApproved { stopped_by: StoppedBy::NotLanded, .. }
+                            | Outcome::NotApproved {
+                                stopped_by: StoppedBy::NotLanded | StoppedBy::TakenBack,
+                                ..
+                            }
                     )
                 ),
                 Some(Standing::Failed) => {

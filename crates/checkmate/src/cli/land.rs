@@ -3,7 +3,7 @@
 use checkmate_machine::effect::Landing;
 use checkmate_machine::event::Command;
 use checkmate_machine::ids::TaskId;
-use checkmate_machine::outcome::Outcome;
+use checkmate_machine::outcome::{Outcome, StoppedBy};
 
 use super::Place;
 use super::driving::{self, Output};
@@ -37,6 +37,15 @@ pub(super) fn main(place: &Place, args: &Args) -> Result<u8, CommandError> {
         Some(Outcome::Approved { .. } | Outcome::Applied { .. }) => {
             anstream::eprintln!("The run {} has landed already.", session.id);
             Ok(exit_code::DONE)
+        }
+        Some(outcome @ Outcome::NotApproved { stopped_by: StoppedBy::TakenBack, .. }) => {
+            anstream::eprintln!(
+                "The run {} is a patch of your own that nobody has judged, so it is not committed. `checkmate land {}` \
+                 brings it to your working tree again.",
+                session.id,
+                session.id
+            );
+            Ok(driving::exit_code(&outcome))
         }
         Some(outcome @ (Outcome::NotApproved { .. } | Outcome::Error { .. })) => {
             anstream::eprintln!(

@@ -101,7 +101,7 @@ fn conclude(
 ) -> u8 {
     let approved = match contents.ended() {
         Some(Outcome::Approved { .. }) => "approved",
-        Some(Outcome::Applied { .. }) => {
+        Some(Outcome::Applied { .. } | Outcome::NotApproved { stopped_by: StoppedBy::TakenBack, .. }) => {
             anstream::eprintln!("The run {id} is a patch of your own: nothing was tested or reviewed.");
             return exit_code::NOT_APPROVED;
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use axum::extract::ws::{CloseFrame, Message as Packet, Utf8Bytes, WebSocket, close_code};
 use checkmate_machine::ids::RunId;
 use tokio::sync::{Notify, mpsc, watch};
-use tokio::time::timeout;
+use tokio::time::{MissedTickBehavior, timeout};
 
 use super::Daemon;
 use super::feed::Place;
@@ -22,8 +22,10 @@ const MESSAGES: f64 = 100.0;
 const BURST: f64 = 400.0;
 /// How long a client may take to read what is sent. It comes back and goes on where it was.
 const SLOWEST: Duration = Duration::from_secs(30);
-/// How often a client that says nothing is asked whether it is there.
+/// How often a client is asked whether it is there.
 const PING: Duration = Duration::from_secs(25);
+/// How many of these questions a client may leave unanswered.
+const UNANSWERED: u32 = 3;
 /// How long somebody who is sent away has to read why.
 const GOODBYE: Duration = Duration::from_secs(1);
 /// How much is taken from one feed before the others have their turn, in bytes.
@@ -71,14 +73,19 @@ pub(super) async fn serve(daemon: Arc<Daemon>, mut socket: WebSocket, workspace:
     let bell = Arc::clone(&client.bell);
     requests::greet(&client);
     let mut rate = Rate::new();
-    let mut heard = Instant::now();
+    let mut pings = tokio::time::interval_at(tokio::time::Instant::now() + PING, PING);
+    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // How many pings went out since the client was heard.
+    let mut unanswered = 0;
     let away = loop {
-        if let Err(away) = send_all(&mut client, &mut socket, &mut letters).await {
-            break away;
-        }
+        let more = match send_some(&mut client, &mut socket, &mut letters).await {
+            Ok(more) => more,
+            Err(away) => break away,
+        };
         tokio::select! {
+            biased;
             packet = socket.recv() => {
-                heard = Instant::now();
+                unanswered = 0;
                 let text = match packet {
                     Some(Ok(Packet::Text(text))) => text,
                     Some(Ok(Packet::Ping(_) | Packet::Pong(_))) => continue,
@@ -91,7 +98,7 @@ pub(super) async fn serve(daemon: Arc<Daemon>, mut socket: WebSocket, workspace:
                 };
                 if !rate.admits() {
                     client.error(None, "Too many messages a second; connect again and go slower.");
-                    send_all(&mut client, &mut socket, &mut letters).await.ok();
+                    send_some(&mut client, &mut socket, &mut letters).await.ok();
                     break Away { code: close_code::POLICY, reason: "too many messages" };
                 }
                 requests::take(&mut client, &text).await;
@@ -103,18 +110,20 @@ pub(super) async fn serve(daemon: Arc<Daemon>, mut socket: WebSocket, workspace:
                     return;
                 }
             }
-            () = bell.notified() => {}
-            () = tokio::time::sleep(PING) => {
-                if heard.elapsed() > PING * 3 {
+            _ = pings.tick() => {
+                unanswered += 1;
+                if unanswered > UNANSWERED {
                     return;
                 }
-                if timeout(SLOWEST, socket.send(Packet::Ping(Vec::new().into()))).await.is_err() {
+                if !matches!(timeout(SLOWEST, socket.send(Packet::Ping(Vec::new().into()))).await, Ok(Ok(()))) {
                     return;
                 }
             }
+            () = std::future::ready(()), if more => {}
             () = ended(&mut ending) => {
                 break Away { code: close_code::AWAY, reason: "the daemon ends" };
             }
+            () = bell.notified() => {}
         }
     };
     let frame = CloseFrame { code: away.code, reason: Utf8Bytes::from_static(away.reason) };
@@ -151,36 +160,33 @@ impl Client {
     }
 }
 
-/// Sends what there is: letters first, because they say what follows.
-async fn send_all(
+/// Sends a portion of what there is: letters first, because they say what follows. Tells whether there may be more.
+async fn send_some(
     client: &mut Client,
     socket: &mut WebSocket,
     letters: &mut mpsc::UnboundedReceiver<Frame>,
-) -> Result<(), Away> {
-    loop {
-        let mut texts: Vec<Utf8Bytes> = Vec::new();
-        while let Ok(frame) = letters.try_recv() {
+) -> Result<bool, Away> {
+    let mut texts: Vec<Utf8Bytes> = Vec::new();
+    while let Ok(frame) = letters.try_recv() {
+        texts.extend(written(&frame));
+    }
+    if let Some(seen) = client.seen {
+        let (states, latest) = client.daemon.board.since(seen);
+        client.seen = Some(latest);
+        for state in states {
+            let event = Event::Daemon(Reply::RunChanged { state });
+            let frame = Frame { event, run: None, task: None, seq: None, at: now(), re: None };
             texts.extend(written(&frame));
         }
-        if let Some(seen) = client.seen {
-            let (states, latest) = client.daemon.board.since(seen);
-            client.seen = Some(latest);
-            for state in states {
-                let event = Event::Daemon(Reply::RunChanged { state });
-                let frame = Frame { event, run: None, task: None, seq: None, at: now(), re: None };
-                texts.extend(written(&frame));
-            }
-        }
-        for place in client.places.values_mut() {
-            texts.append(&mut place.take(PORTION, &client.bell));
-        }
-        if texts.is_empty() {
-            return Ok(());
-        }
-        for text in texts {
-            send(socket, text).await?;
-        }
     }
+    for place in client.places.values_mut() {
+        texts.append(&mut place.take(PORTION, &client.bell));
+    }
+    let more = !texts.is_empty();
+    for text in texts {
+        send(socket, text).await?;
+    }
+    Ok(more)
 }
 
 async fn send(socket: &mut WebSocket, text: Utf8Bytes) -> Result<(), Away> {

@@ -33,7 +33,12 @@ pub(super) struct Feed {
 struct Log {
     header: Header,
     timeline: Option<Timeline>,
-    entries: Vec<Entry>,
+    /// With their numbers, from 0; what was said is taken out again after a while.
+    entries: Vec<(usize, Entry)>,
+    /// The number of the next entry.
+    next: usize,
+    /// What was said before this entry is taken out when the next reply is over.
+    spoken: usize,
     /// Replies that are not over.
     speech: BTreeMap<PartId, Speech>,
     state: RunState,
@@ -110,6 +115,8 @@ impl Feed {
             header,
             timeline: None,
             entries: Vec::new(),
+            next: 0,
+            spoken: 0,
             speech: BTreeMap::new(),
             state,
             bells: Vec::new(),
@@ -162,7 +169,7 @@ impl Feed {
         };
         if let Some(text) = written(&frame) {
             log.failure = Some(text.clone());
-            log.entries.push(Entry::Chunk { text, old: true });
+            log.add(Entry::Chunk { text, old: true });
         }
         log.ring();
     }
@@ -218,7 +225,7 @@ impl Feed {
         log.bells.retain(|bell| bell.strong_count() > 0);
         log.bells.push(Arc::downgrade(bell));
         bell.notify_one();
-        let (skip, came) = (from_seq.max(1) - 1, log.entries.len());
+        let (skip, came) = (from_seq.max(1) - 1, log.next);
         (Place { feed: Arc::clone(self), next: 0, passed: 0, skip, came, speech, old }, latest)
     }
 }
@@ -247,9 +254,30 @@ impl Log {
         for frame in frames {
             let old = is_old(&frame.event);
             if let Some(text) = written(&frame) {
-                self.entries.push(Entry::Event { text, old });
+                self.add(Entry::Event { text, old });
             }
         }
+    }
+
+    fn add(&mut self, entry: Entry) {
+        self.entries.push((self.next, entry));
+        self.next += 1;
+    }
+
+    /// Takes note that replies are over. What was said in those before is let go: whoever has not read it yet is told what
+    /// came of it by events.
+    fn end_speech(&mut self, goes_on: impl Fn(&PartId) -> bool) {
+        let before = self.speech.len();
+        self.speech.retain(|part, _| goes_on(part));
+        if self.speech.len() == before {
+            return;
+        }
+        let spoken = self.spoken;
+        self.entries.retain(|(number, entry)| match entry {
+            Entry::Event { .. } => true,
+            Entry::Chunk { .. } => *number >= spoken,
+        });
+        self.spoken = self.next;
     }
 
     /// Takes over where the run stands.
@@ -291,6 +319,11 @@ impl Log {
                 state.stopped_by = Some(StoppedBy::NotLanded);
                 state.message = reason;
             }
+            Some(Outcome::NotApproved { stopped_by: StoppedBy::TakenBack, reason }) => {
+                state.standing = Standing::Applied;
+                state.stopped_by = Some(StoppedBy::TakenBack);
+                state.message = reason;
+            }
             Some(Outcome::NotApproved { stopped_by, reason }) => {
                 state.standing = Standing::NotApproved;
                 state.stopped_by = Some(stopped_by);
@@ -326,11 +359,15 @@ impl Place {
         let feed = Arc::clone(&self.feed);
         let log = feed.log();
         let (mut taken, mut size) = (Vec::new(), 0);
+        let first = log.entries.partition_point(|(number, _)| *number < self.next);
+        let mut entries = log.entries.iter().skip(first);
         while size < bytes {
+            let entry = entries.next();
+            self.next = entry.map_or(log.next, |(number, _)| *number);
             if self.next >= self.came && !self.speech.is_empty() {
                 taken.append(&mut self.speech);
             }
-            let text = match log.entries.get(self.next) {
+            let text = match entry.map(|(_, entry)| entry) {
                 Some(Entry::Event { text, old }) => {
                     self.passed += 1;
                     (self.passed > self.skip && (*old || !self.old)).then_some(text)
@@ -454,7 +491,7 @@ impl Watch for Teller {
                 .iter()
                 .map(|one| PartId { task: one.task.clone(), effect: one.effect, part: one.part })
                 .collect();
-            log.speech.retain(|part, _| pending.contains(part));
+            log.end_speech(|part| pending.contains(part));
             log.tell(frames);
             log.know(run, &record.at);
         });
@@ -466,7 +503,7 @@ impl Watch for Teller {
         let speech = log.speech.entry(part.clone()).or_insert_with(|| Speech { role, text: String::new() });
         speech.text.push_str(text);
         if let Some(text) = log.chunk(role, text, start) {
-            log.entries.push(Entry::Chunk { text, old: role != Role::Examiner });
+            log.add(Entry::Chunk { text, old: role != Role::Examiner });
             log.ring();
         }
     }

@@ -8,16 +8,17 @@ use checkmate_machine::ids::{RunId, TaskId};
 use checkmate_machine::notice::Notice;
 use checkmate_machine::run::Run;
 use checkmate_machine::spec::{LandPolicy, Task, TaskKind};
+use tokio::sync::oneshot;
 
 use super::connection::Client;
 use super::{Daemon, history, runs, settings, workspaces};
 use crate::error::CommandError;
-use crate::human::{Desk, Gate, Human, Said};
-use crate::journal;
+use crate::human::{self, Desk, Gate, Human};
+use crate::journal::{self, now};
 use crate::launch::{self, Order};
 use crate::session::{Project, TASK};
 use crate::undo;
-use crate::wire::{AnswerWord, Envelope, Event, Message, Reply, Side, VERSION};
+use crate::wire::{AnswerWord, Envelope, Event, Frame, Message, Reply, Side, VERSION};
 use crate::workspace::Workspace;
 
 /// The most runs that one answer lists, and how many without a wish.
@@ -110,7 +111,11 @@ async fn done(client: &mut Client, message: Message, id: Option<u64>) -> Answere
         }
         Message::ListWorkspaces {} => beside(move || Ok(Some(all_workspaces(&daemon, own.as_deref())))).await,
         Message::OpenWorkspace { path } => beside(move || open(&daemon, &path, own.as_deref())).await,
-        Message::Cancel { run, reason } => beside(move || cancel(&daemon, &run, reason)).await,
+        Message::Cancel { run, reason } => {
+            let said = beside(move || cancel(&daemon, &run, reason)).await?;
+            confirm(client, id, said);
+            Ok(None)
+        }
         Message::Resume { run, budget } => {
             let resumed = run.clone();
             beside(move || {
@@ -129,12 +134,19 @@ async fn done(client: &mut Client, message: Message, id: Option<u64>) -> Answere
             Ok(Some(Reply::Accepted { run }))
         }
         Message::Undo { run } => beside(move || take_back(&daemon, &run)).await,
-        Message::Answer { run, gate, reply, text } => answer(&daemon, &run, &gate, reply, text).await,
+        Message::Answer { run, gate, reply, text } => {
+            confirm(client, id, answer(&daemon, &run, &gate, reply, text)?);
+            Ok(None)
+        }
         Message::Comment { run, text, path, line } => {
-            beside(move || say(&daemon, &run, Command::Comment { text, path, line })).await
+            let said = beside(move || say(&daemon, &run, Command::Comment { text, path, line })).await?;
+            confirm(client, id, said);
+            Ok(None)
         }
         Message::Dispute { run, finding, text } => {
-            beside(move || say(&daemon, &run, Command::Dispute { finding, text })).await
+            let said = beside(move || say(&daemon, &run, Command::Dispute { finding, text })).await?;
+            confirm(client, id, said);
+            Ok(None)
         }
         Message::ReadFile { run, path, side } => beside(move || read_file(&daemon, &run, path, side)).await,
         Message::GetConfiguration { workspace } => {
@@ -157,6 +169,26 @@ async fn beside<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
         Err(CommandError::local("The daemon failed at this message; its other work goes on."))
     })
+}
+
+/// Something that was said to a run, and what its sender is told once it is known whether it is written down.
+struct Said {
+    written: oneshot::Receiver<()>,
+    done: String,
+    /// What is told instead if the run did not take it.
+    not_done: String,
+}
+
+/// Answers when it is written down. Nothing else of the client waits for that.
+fn confirm(client: &Client, id: Option<u64>, said: Said) {
+    let mailbox = client.mailbox.clone();
+    tokio::spawn(async move {
+        let event = match said.written.await {
+            Ok(()) => Event::Daemon(Reply::Done { message: said.done }),
+            Err(_) => Event::Notice(Notice::Error { error: said.not_done }),
+        };
+        mailbox.send(Frame { event, run: None, task: None, seq: None, at: now(), re: id }).ok();
+    });
 }
 
 /// Says that a run begins. Clients of system A do not know such a word, and ask for it by no number.
@@ -234,7 +266,7 @@ fn begin(daemon: &Arc<Daemon>, workspace: Option<&str>, wish: Wish) -> Result<Ru
     project.repository.refuse_unmerged()?;
     let config = workspaces::configuration(&project, daemon.script.is_some())?;
     // Nobody is there who could be asked later.
-    let unasked = !attended && config.land.is_none_or(|land| land == LandPolicy::Ask);
+    let unasked = !attended && config.land.is_none();
     let land = land.or(unasked.then_some(LandPolicy::Apply));
     if let Some(run) = follows.as_ref().filter(|run| !is_name(run)) {
         return Err(CommandError::usage(format!("`{run}` is no run's name. `list_runs` lists the runs.")));
@@ -315,7 +347,7 @@ fn search(daemon: &Daemon, query: &str, workspace: Option<&str>) -> Answered {
     Ok(Some(Reply::Found { hits }))
 }
 
-fn say(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Answered {
+fn say(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Result<Said, CommandError> {
     // What is told its end hears nothing more.
     daemon.runs.settle(run);
     let Some(live) = daemon.runs.live(run) else {
@@ -332,27 +364,32 @@ fn say(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Answered {
             "The run {run} has no open finding `{finding}` that a person could settle: a test confirms it, or it is settled."
         )));
     }
-    if !runs::say(daemon, &live, command)? {
-        return Err(CommandError::usage(format!(
+    Ok(Said {
+        written: runs::say(daemon, &live, command)?,
+        done: "Said; the run takes it up as soon as it can.".into(),
+        not_done: format!(
             "The run {run} does not take this now: it is about to end, or has nothing that it could mean."
-        )));
-    }
-    Ok(Some(Reply::Done { message: "Said; the run takes it up as soon as it can.".into() }))
+        ),
+    })
 }
 
-fn cancel(daemon: &Arc<Daemon>, run: &RunId, reason: String) -> Answered {
+fn cancel(daemon: &Arc<Daemon>, run: &RunId, reason: String) -> Result<Said, CommandError> {
     let reason = if reason.trim().is_empty() { "A client ended it.".to_owned() } else { reason };
     let command = Command::Cancel { reason };
-    if runs::end_waiting(daemon, run, command.clone()) {
+    let written = if runs::end_waiting(daemon, run, &command)? {
         // It needs no turn to end.
+        runs::written()
     } else if let Some(live) = daemon.runs.live(run) {
-        if !runs::say(daemon, &live, command)? {
-            return Err(CommandError::usage(format!("The run {run} is over already, or about to end.")));
-        }
+        runs::say(daemon, &live, command)?
     } else {
         go_on(daemon, run, vec![command])?;
-    }
-    Ok(Some(Reply::Done { message: format!("The run {run} is being ended.") }))
+        runs::written()
+    };
+    Ok(Said {
+        written,
+        done: format!("The run {run} is being ended."),
+        not_done: format!("The run {run} is over already, or about to end."),
+    })
 }
 
 /// Goes on with a run that nobody drives, if one of the commands means anything to it or if it is not over.
@@ -402,7 +439,13 @@ fn take_back(daemon: &Arc<Daemon>, run: &RunId) -> Answered {
     Ok(Some(Reply::Done { message }))
 }
 
-async fn answer(daemon: &Daemon, run: &RunId, gate: &str, reply: AnswerWord, text: String) -> Answered {
+fn answer(
+    daemon: &Daemon,
+    run: &RunId,
+    gate: &str,
+    reply: AnswerWord,
+    text: String,
+) -> Result<Said, CommandError> {
     let late = || {
         CommandError::usage(format!(
             "Nobody waits for an answer to `{gate}` of the run {run}: somebody was quicker, or the run went on."
@@ -410,18 +453,19 @@ async fn answer(daemon: &Daemon, run: &RunId, gate: &str, reply: AnswerWord, tex
     };
     let live = daemon.runs.live(run).ok_or_else(late)?;
     let gate = Gate::parse(gate).ok_or_else(late)?;
-    let said = Said {
+    let said = human::Said {
         yes: matches!(reply, AnswerWord::Yes | AnswerWord::Always),
         always: reply == AnswerWord::Always,
         text,
     };
     let written = live.desk.answer(&gate, said).map_err(|_| late())?;
-    written.await.map_err(|_| {
-        CommandError::usage(format!(
+    Ok(Said {
+        written,
+        done: "Answered.".into(),
+        not_done: format!(
             "The run {run} stopped before it could take the answer; it asks again when it goes on."
-        ))
-    })?;
-    Ok(Some(Reply::Done { message: "Answered.".into() }))
+        ),
+    })
 }
 
 fn read_file(daemon: &Daemon, run: &RunId, path: String, side: Side) -> Answered {

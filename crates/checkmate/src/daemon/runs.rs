@@ -21,6 +21,8 @@ use crate::error::CommandError;
 use crate::human::{Desk, Human};
 use crate::interrupt::{Heard, Interrupts};
 use crate::journal;
+use crate::process;
+use crate::redact::Redactor;
 use crate::session::{Files, Project, Session, TASK};
 use crate::state;
 use crate::wire::{RunState, Standing};
@@ -62,6 +64,8 @@ struct Waiting {
 #[derive(Debug)]
 pub(super) struct Runs {
     at_once: usize,
+    /// Keeps secrets out of notes.
+    redactor: Redactor,
     lanes: Mutex<Lanes>,
     /// Rung when a run is not driven any more.
     idle: Notify,
@@ -81,7 +85,7 @@ struct Lanes {
     /// Feeds of runs that are over, the latest last.
     kept: VecDeque<Arc<Feed>>,
     /// The latest feed of each run that somebody may follow.
-    feeds: BTreeMap<RunId, Weak<Feed>>,
+    feeds: BTreeMap<RunId, (Project, Weak<Feed>)>,
     closed: bool,
 }
 
@@ -115,10 +119,11 @@ impl Lanes {
     }
 
     /// Sends those who follow a run in an older feed on to this one.
-    fn follow_in(&mut self, feed: &Arc<Feed>) {
-        self.feeds.retain(|_, feed| feed.strong_count() > 0);
-        let older = self.feeds.insert(feed.state().run, Arc::downgrade(feed));
-        if let Some(older) = older.and_then(|older| older.upgrade()).filter(|older| !Arc::ptr_eq(older, feed))
+    fn follow_in(&mut self, project: &Project, feed: &Arc<Feed>) {
+        self.feeds.retain(|_, (_, feed)| feed.strong_count() > 0);
+        let older = self.feeds.insert(feed.state().run, (project.clone(), Arc::downgrade(feed)));
+        if let Some(older) =
+            older.and_then(|(_, older)| older.upgrade()).filter(|older| !Arc::ptr_eq(older, feed))
         {
             older.goes_on_in(feed);
         }
@@ -135,20 +140,49 @@ struct Note {
 }
 
 impl Note {
+    /// Returns the note with one more command.
+    fn with(&self, command: Command) -> Self {
+        Self { records: self.records, commands: self.commands.iter().cloned().chain([command]).collect() }
+    }
+
     fn write(&self, folder: &Path) -> Result<(), CommandError> {
-        let text = serde_json::to_vec(self).unwrap_or_default();
-        std::fs::write(folder.join(NOTE), text).map_err(|error| {
+        let write = || -> std::io::Result<()> {
+            let mut file = tempfile::Builder::new().prefix(".daemon").tempfile_in(folder)?;
+            serde_json::to_writer(&mut file, self)?;
+            file.persist(folder.join(NOTE))?;
+            Ok(())
+        };
+        write().map_err(|error| {
             CommandError::local(format!(
                 "The run's note cannot be written in {}: {error}. Check the space and the permissions there.",
                 folder.display()
             ))
         })
     }
+
+    /// Returns what is left to be said to a run whose journal has these events. They are written down one after the other
+    /// before anything else; a journal that goes on in another way was driven by somebody else, and nothing is left.
+    fn left(self, events: &[&Event]) -> Vec<Command> {
+        let mut commands = self.commands.into_iter();
+        for event in events.iter().skip(self.records) {
+            match event {
+                Event::Command { command, .. } if commands.by_ref().any(|one| one == *command) => {}
+                Event::Command { .. } | Event::Answered { .. } => return Vec::new(),
+            }
+        }
+        commands.collect()
+    }
 }
 
 impl Runs {
     pub(super) fn new(at_once: usize) -> Self {
-        Self { at_once, lanes: Mutex::default(), idle: Notify::new(), free: Condvar::new() }
+        Self {
+            at_once,
+            redactor: Redactor::new(process::secret_values()),
+            lanes: Mutex::default(),
+            idle: Notify::new(),
+            free: Condvar::new(),
+        }
     }
 
     pub(super) fn at_once(&self) -> usize {
@@ -162,6 +196,14 @@ impl Runs {
     /// Returns a run that is driven or waits for its turn.
     pub(super) fn live(&self, id: &RunId) -> Option<Arc<Live>> {
         self.lanes().live.get(id).cloned()
+    }
+
+    /// Returns the feeds that somebody follows of runs that nobody drives here.
+    pub(super) fn heard(&self) -> Vec<(Project, Arc<Feed>)> {
+        let lanes = self.lanes();
+        let still = lanes.feeds.iter().filter(|(run, _)| !lanes.live.contains_key(run));
+        let feeds = still.filter_map(|(_, (project, feed))| Some((project.clone(), feed.upgrade()?)));
+        feeds.filter(|(_, feed)| feed.is_heard()).collect()
     }
 
     /// Waits until a run that has told its end is put away, so that whoever has heard of it can go on with it.
@@ -211,7 +253,7 @@ pub(super) fn feed(daemon: &Daemon, project: &Project, id: &RunId) -> Result<Arc
         // Somebody went on with it meanwhile.
         return Ok(Arc::clone(&live.feed));
     }
-    lanes.follow_in(&feed);
+    lanes.follow_in(project, &feed);
     keep(&mut lanes, Arc::clone(&feed));
     drop(lanes);
     Ok(feed)
@@ -235,6 +277,7 @@ pub(super) fn start(
 ) -> Result<Arc<Live>, CommandError> {
     let folder = project.runs.run(id);
     let contents = journal::read(&folder)?;
+    let commands = commands.into_iter().map(|command| daemon.runs.redactor.command(command)).collect();
     let note = Note { records: contents.records().count(), commands };
     let (said, heard) = mpsc::unbounded_channel();
     let feed = Arc::new(Feed::new(contents.header, Standing::Queued));
@@ -256,7 +299,7 @@ pub(super) fn start(
                 "The daemon is ending. It goes on with the run when it is started again.",
             ));
         }
-        lanes.follow_in(&live.feed);
+        lanes.follow_in(project, &live.feed);
         lanes.live.insert(id.clone(), Arc::clone(&live));
         lanes.queue.push_back(Waiting { live: Arc::clone(&live), note, heard });
     }
@@ -282,32 +325,52 @@ fn advance(daemon: &Arc<Daemon>) {
 }
 
 /// Says a last word to a run that waits for its turn: it needs none to end. False if it does not wait.
-pub(super) fn end_waiting(daemon: &Arc<Daemon>, id: &RunId, command: Command) -> bool {
+pub(super) fn end_waiting(daemon: &Arc<Daemon>, id: &RunId, command: &Command) -> Result<bool, CommandError> {
     let waiting = {
         let mut lanes = daemon.runs.lanes();
-        let index = lanes.queue.iter().position(|one| one.live.id == *id);
-        let Some(mut waiting) = index.and_then(|index| lanes.queue.remove(index)) else { return false };
-        waiting.note.commands.push(command);
+        let Some(index) = lanes.queue.iter().position(|one| one.live.id == *id) else { return Ok(false) };
+        let Some(mut waiting) = lanes.queue.remove(index) else { return Ok(false) };
+        let note = waiting.note.with(daemon.runs.redactor.command(command.clone()));
+        // Were the daemon killed now, the run would end when it goes on.
+        if let Err(error) = note.write(&waiting.live.project.runs.run(id)) {
+            lanes.queue.insert(index, waiting);
+            return Err(error);
+        }
+        waiting.note = note;
         lanes.count(&waiting);
         waiting
     };
     go(daemon, waiting);
-    true
+    Ok(true)
 }
 
-/// Says something to a run, and returns once it is written down; false if the run does not take it. Waits, so it is no
-/// work for a connection.
-pub(super) fn say(daemon: &Daemon, live: &Live, command: Command) -> Result<bool, CommandError> {
-    if let Some(taken) = say_waiting(daemon, live, &command)? {
-        return Ok(taken);
+/// Says something to a run. What is returned tells when it is written down, and fails if the run does not take it.
+pub(super) fn say(
+    daemon: &Daemon,
+    live: &Live,
+    command: Command,
+) -> Result<oneshot::Receiver<()>, CommandError> {
+    if let Some(said) = say_waiting(daemon, live, &command)? {
+        return Ok(said);
     }
-    let (taken, written) = oneshot::channel();
+    let (taken, said) = oneshot::channel();
     live.say(Heard::Command(command, taken));
-    Ok(written.blocking_recv().is_ok())
+    Ok(said)
+}
+
+/// Returns what tells at once that something is written down.
+pub(super) fn written() -> oneshot::Receiver<()> {
+    let (taken, said) = oneshot::channel();
+    taken.send(()).ok();
+    said
 }
 
 /// Says something to a run that waits for its turn: it is noted, and the run begins with it. `None` if it does not wait.
-fn say_waiting(daemon: &Daemon, live: &Live, command: &Command) -> Result<Option<bool>, CommandError> {
+fn say_waiting(
+    daemon: &Daemon,
+    live: &Live,
+    command: &Command,
+) -> Result<Option<oneshot::Receiver<()>>, CommandError> {
     let is_it = |one: &Waiting| one.live.id == live.id;
     if !daemon.runs.lanes().queue.iter().any(is_it) {
         return Ok(None);
@@ -317,15 +380,16 @@ fn say_waiting(daemon: &Daemon, live: &Live, command: &Command) -> Result<Option
     let mut lanes = daemon.runs.lanes();
     // Its turn may have come meanwhile.
     let Some(waiting) = lanes.queue.iter_mut().find(|one| is_it(one)) else { return Ok(None) };
-    let said: Vec<Command> = waiting.note.commands.iter().chain([command]).cloned().collect();
-    let accepted = run.accepted(&TaskId::new(TASK), said.clone());
-    if accepted.last() != Some(command) {
-        return Ok(Some(false));
+    let task = TaskId::new(TASK);
+    let note = waiting.note.with(daemon.runs.redactor.command(command.clone()));
+    let accepted = |note: &Note| run.accepted(&task, note.commands.clone()).len();
+    if accepted(&note) == accepted(&waiting.note) {
+        // The sender is dropped: it means nothing to the run.
+        return Ok(Some(oneshot::channel().1));
     }
-    let note = Note { records: waiting.note.records, commands: said };
     note.write(&folder)?;
     waiting.note = note;
-    Ok(Some(true))
+    Ok(Some(written()))
 }
 
 /// Drives a run on a thread of its own.
@@ -365,20 +429,23 @@ impl Ring for Turns {
 /// Drives a run to its end or until it is stopped.
 fn drive(daemon: &Arc<Daemon>, waiting: Waiting) -> Result<Drove, CommandError> {
     let Waiting { live, note, heard } = waiting;
-    let session = Session::open(&live.project, live.id.clone())?;
     let mut teller = Teller {
         feed: Arc::clone(&live.feed),
         desk: Some(Arc::clone(&live.desk)),
         changed: Some(Box::new(Turns(Arc::clone(daemon)))),
     };
-    // What has happened before is told first, with the same numbers as ever.
-    let contents = journal::read(&session.folder)?;
+    // What has happened before is told first, with the same numbers as ever, also where the run cannot go on.
+    let contents = journal::read(&live.project.runs.run(&live.id))?;
     contents.retell(&mut teller)?;
+    let session = Session::open(&live.project, live.id.clone())?;
     let task = TaskId::new(TASK);
     let attended = session.run.cycle(&task).is_some_and(|cycle| cycle.spec().policy.interactive);
     let commands = session.run.accepted(&task, note.commands);
     if let Some(outcome) = contents.ended().filter(|_| commands.is_empty() && session.run.is_over()) {
         return Ok(Drove::Over(outcome.clone()));
+    }
+    if !commands.iter().any(|command| matches!(command, Command::Cancel { .. })) {
+        daemon.refuse_reachable(session.shell.sandbox.as_ref())?;
     }
     let human = if attended { Human::Desk(Arc::clone(&live.desk)) } else { Human::Absent };
     let files = Files::of(&session);
@@ -409,10 +476,8 @@ fn over(daemon: &Arc<Daemon>, live: &Arc<Live>, result: Result<Drove, CommandErr
             let message = format!("Interrupted; `checkmate resume {}` goes on.", live.id);
             live.feed.stands(Standing::Interrupted, Some(message));
         }
-        Err(error) => {
-            std::fs::remove_file(folder.join(NOTE)).ok();
-            live.feed.fail(&error.to_string());
-        }
+        // The note stays: what was in the way here, such as a key that is missing, may be gone at the next start.
+        Err(error) => live.feed.fail(&error.to_string()),
     }
     if let Ok(length) = std::fs::metadata(folder.join(state::JOURNAL)).map(|metadata| metadata.len()) {
         live.feed.read_up_to(length);
@@ -429,11 +494,12 @@ fn over(daemon: &Arc<Daemon>, live: &Arc<Live>, result: Result<Drove, CommandErr
         }
         keep(&mut lanes, Arc::clone(&live.feed));
     }
-    daemon.history.note(&live.project, &live.id);
     daemon.board.set(live.feed.state());
     daemon.runs.idle.notify_waiters();
     daemon.runs.free.notify_all();
     advance(daemon);
+    // Nobody waits for the index: it can be made again at any time.
+    daemon.history.note(&live.project, &live.id);
 }
 
 /// Returns the runs that a daemon before this one did not finish, with their repositories, and with what was said to each
@@ -445,21 +511,14 @@ pub(super) fn unfinished() -> Vec<(PathBuf, RunId, Vec<Command>)> {
     for repository in entries(folder.join("repos")) {
         for run in entries(repository.path().join("runs")) {
             let Ok(note) = std::fs::read(run.path().join(NOTE)) else { continue };
-            let Note { records, commands } = serde_json::from_slice(&note).unwrap_or_default();
-            if commands.is_empty() {
+            let note: Note = serde_json::from_slice(&note).unwrap_or_default();
+            if note.commands.is_empty() {
                 if let Ok(header) = journal::read_header(&run.path()) {
-                    found.push((header.repository, header.run, commands));
+                    found.push((header.repository, header.run, Vec::new()));
                 }
             } else if let Ok(contents) = journal::read(&run.path()) {
-                // They are the first that is written down when the run goes on.
-                let written: Vec<&Event> =
-                    contents.records().skip(records).map(|record| &record.event).collect();
-                let is_written = |command: &Command| {
-                    written
-                        .iter()
-                        .any(|event| matches!(event, Event::Command { command: one, .. } if one == command))
-                };
-                let commands = commands.into_iter().filter(|command| !is_written(command)).collect();
+                let events: Vec<&Event> = contents.records().map(|record| &record.event).collect();
+                let commands = note.left(&events);
                 found.push((contents.header.repository, contents.header.run, commands));
             }
         }

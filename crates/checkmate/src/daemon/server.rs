@@ -1,10 +1,10 @@
 //! The port: who connects is let in or refused here, and handed on.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
@@ -22,7 +22,7 @@ use super::history::History;
 use super::runs::{self, Runs};
 use super::settings::Trials;
 use super::workspaces::{self, Workspaces};
-use super::{Board, Daemon, assets, connection};
+use super::{Board, Daemon, assets, connection, lookout};
 use crate::error::CommandError;
 use crate::interrupt::Interrupts;
 use crate::session::Project;
@@ -30,6 +30,8 @@ use crate::state;
 
 /// The sub-protocol that clients ask for.
 const PROTOCOL: &str = "checkmate.v1";
+/// How long the lock of a daemon that was killed may outlive it.
+const UNLOCK: Duration = Duration::from_millis(500);
 /// How long clients have to read their goodbye.
 const GOODBYE: Duration = Duration::from_millis(500);
 /// What pages of this daemon may load and reach.
@@ -84,7 +86,7 @@ async fn serving(options: Options) -> Result<(), CommandError> {
     })?;
     let (listeners, port) = listen(options.port).await?;
     let door = Door::new(&folder, port, options.open)?;
-    let address = format!("http://localhost:{port}/#token={}", door.token());
+    let address = format!("http://localhost:{port}/#token={}", shown_token(&door, &folder));
     let scripted = options.script.is_some();
     let daemon = Arc::new(Daemon {
         workspaces: Workspaces::default(),
@@ -93,6 +95,7 @@ async fn serving(options: Options) -> Result<(), CommandError> {
         history: History::new(state::folder()?.join("index.sqlite")),
         board: Arc::new(Board::default()),
         script: options.script,
+        open: options.open,
         ending: watch::channel(false).0,
     });
     for folder in &options.workspaces {
@@ -104,6 +107,7 @@ async fn serving(options: Options) -> Result<(), CommandError> {
     note(&folder, port)?;
     anstream::eprintln!("Listening on ws://localhost:{port}. The panel: {address}");
     go_on(&daemon);
+    lookout::begin(&daemon);
     let port = Arc::new(Port { daemon: Arc::clone(&daemon), door });
     let mut servers = Vec::new();
     for listener in listeners {
@@ -138,6 +142,14 @@ async fn serving(options: Options) -> Result<(), CommandError> {
     Ok(())
 }
 
+/// Returns the token as people are told it: at a terminal. Whatever else keeps what is said here is told where it stands.
+fn shown_token(door: &Door, folder: &Path) -> String {
+    if std::io::stderr().is_terminal() {
+        return door.token().to_owned();
+    }
+    format!("$(cat '{}')", folder.join("token").display())
+}
+
 /// Listens on the loopback addresses of both families, as far as the machine has them.
 async fn listen(port: u16) -> Result<(Vec<TcpListener>, u16), CommandError> {
     let first = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await.map_err(|error| {
@@ -165,13 +177,20 @@ async fn listen(port: u16) -> Result<(Vec<TcpListener>, u16), CommandError> {
 }
 
 /// Makes sure that no other daemon drives the runs of this state folder. Returns what holds it.
-fn lock(folder: &std::path::Path) -> Result<std::fs::File, CommandError> {
+fn lock(folder: &Path) -> Result<std::fs::File, CommandError> {
     let path = folder.join("lock");
     let failed = |error: std::io::Error| {
         CommandError::local(format!("{} cannot be locked: {error}. Check its permissions.", path.display()))
     };
     let file = std::fs::File::options().create(true).append(true).open(&path).map_err(failed)?;
-    match file.try_lock() {
+    // A child of a daemon that was killed holds it until it has become the program that it was started for.
+    let end = Instant::now() + UNLOCK;
+    let mut tried = file.try_lock();
+    while matches!(tried, Err(std::fs::TryLockError::WouldBlock)) && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(20));
+        tried = file.try_lock();
+    }
+    match tried {
         Ok(()) => Ok(file),
         Err(std::fs::TryLockError::Error(error)) => Err(failed(error)),
         Err(std::fs::TryLockError::WouldBlock) => {
@@ -186,7 +205,7 @@ fn lock(folder: &std::path::Path) -> Result<std::fs::File, CommandError> {
 }
 
 /// Notes where the daemon listens, for programs of this user.
-fn note(folder: &std::path::Path, port: u16) -> Result<(), CommandError> {
+fn note(folder: &Path, port: u16) -> Result<(), CommandError> {
     let path = folder.join("daemon.json");
     let failed = |error: std::io::Error| {
         CommandError::local(format!("{} cannot be written: {error}. Check its permissions.", path.display()))

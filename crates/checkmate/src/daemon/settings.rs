@@ -11,7 +11,7 @@ use super::connection::Mailbox;
 use super::{Daemon, workspaces};
 use crate::config::{AgentKind, Config, ConfigError, FILE_NAME, Loaded};
 use crate::error::CommandError;
-use crate::journal::now;
+use crate::journal::{Sandbox, now};
 use crate::process::{self, Cancel};
 use crate::redact::Redactor;
 use crate::session::Project;
@@ -127,19 +127,29 @@ fn judged(daemon: &Daemon, root: &Path, text: Option<String>, save: bool) -> Rep
     Reply::Configuration { path: path.to_string_lossy().into_owned(), text, errors, warnings, values, saved }
 }
 
+/// How many test commands of clients may wait for others.
+const WAITING: usize = 16;
+
 /// Test commands that clients asked for by themselves.
 #[derive(Debug)]
 pub(super) struct Trials {
     /// As many go on at once as runs do.
     turns: Semaphore,
     most: u32,
+    /// How many more may wait.
+    room: Semaphore,
     cancel: Cancel,
 }
 
 impl Trials {
     pub(super) fn new(at_once: usize) -> Self {
         let most = u32::try_from(at_once).unwrap_or(u32::MAX);
-        Self { turns: Semaphore::new(at_once), most, cancel: Cancel::default() }
+        Self {
+            turns: Semaphore::new(at_once),
+            most,
+            room: Semaphore::new(at_once + WAITING),
+            cancel: Cancel::default(),
+        }
     }
 
     /// Ends those that go on, and waits until they are over.
@@ -152,25 +162,44 @@ impl Trials {
 /// Runs a workspace's test command on its files as they are; the answer goes to the mailbox when it is there.
 pub(super) fn run_tests(daemon: Arc<Daemon>, workspace: Option<String>, re: Option<u64>, mailbox: Mailbox) {
     let shared = Arc::clone(&daemon);
-    let work = move || {
-        let event = match tested(&daemon, workspace.as_deref()) {
-            Ok(notice) => notice,
-            Err(error) => Notice::Error { error: error.to_string() },
+    let work = move || tested(&daemon, workspace.as_deref());
+    tokio::spawn(async move {
+        let tested = in_turn(&shared.trials, &mailbox, work).await;
+        let event = match tested {
+            Some(Ok(notice)) => notice,
+            Some(Err(error)) => Notice::Error { error: error.to_string() },
+            None => return,
         };
         let frame = Frame { event: Event::Notice(event), run: None, task: None, seq: None, at: now(), re };
         // Whoever asked may have gone.
         mailbox.send(frame).ok();
-    };
-    tokio::spawn(async move {
-        let Ok(_turn) = shared.trials.turns.acquire().await else { return };
-        tokio::task::spawn_blocking(work).await.ok();
     });
+}
+
+/// Waits for a turn and works then; `None` if nobody wants to know the result any more.
+async fn in_turn(
+    trials: &Trials,
+    mailbox: &Mailbox,
+    work: impl FnOnce() -> Result<Notice, CommandError> + Send + 'static,
+) -> Option<Result<Notice, CommandError>> {
+    let Ok(_room) = trials.room.try_acquire() else {
+        return Some(Err(CommandError::usage(
+            "Too many test commands wait already. Ask again when some of them are over.",
+        )));
+    };
+    let _turn = trials.turns.acquire().await.ok()?;
+    if mailbox.is_closed() || trials.cancel.is_cancelled() {
+        return None;
+    }
+    tokio::task::spawn_blocking(work).await.ok()
 }
 
 fn tested(daemon: &Daemon, workspace: Option<&str>) -> Result<Notice, CommandError> {
     let root: PathBuf = daemon.workspaces.find(workspace)?;
     let project = Project::discover(&root)?;
     let config = workspaces::load(&project, daemon.script.is_some())?;
+    let support = process::confine::known_support(&crate::state::folder()?);
+    daemon.refuse_reachable(config.sandbox.clone().map(|sandbox| Sandbox { support, ..sandbox }).as_ref())?;
     let mut receipt = trial::run(&project, &config, &daemon.trials.cancel)?
         .map_err(|error| CommandError::local(format!("The tests were not run to their end: {error}.")))?;
     let redactor = Redactor::new(process::secret_values());

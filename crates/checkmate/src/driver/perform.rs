@@ -51,7 +51,7 @@ pub(super) struct Performer {
     sites: Sites,
     /// What commands may read, write and reach; everything without it.
     confinement: Option<Arc<Confinement>>,
-    /// One question at a time: there is one person.
+    /// One question at a time at a terminal.
     person: Mutex<()>,
     /// The change that the person is asked about.
     proposal: std::sync::Mutex<String>,
@@ -179,7 +179,11 @@ impl Performer {
                 self.check(Wanted { kind, command, tree, layers, vary, limit_s }).await
             }
             Action::Ask(question) => {
-                let _one_at_a_time = self.person.lock().await;
+                // There is one terminal; a desk has room for every question.
+                let _one_at_a_time = match self.human {
+                    Human::Terminal => Some(self.person.lock().await),
+                    Human::Absent | Human::Desk(_) => None,
+                };
                 let diff = self.proposal.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 match self.human.ask(part, question, diff).await {
                     Some((yes, text)) => Answer::Said { yes, text }.into(),

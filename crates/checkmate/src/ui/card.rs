@@ -86,6 +86,9 @@ fn title(outcome: Option<&Outcome>) -> (&'static str, AnsiColor) {
         Some(Outcome::NotApproved { stopped_by: StoppedBy::NotLanded, .. }) => {
             ("APPROVED, NOT LANDED", AnsiColor::Yellow)
         }
+        Some(Outcome::NotApproved { stopped_by: StoppedBy::TakenBack, .. }) => {
+            ("TAKEN BACK", AnsiColor::Yellow)
+        }
         Some(Outcome::NotApproved { .. }) => ("NOT APPROVED", AnsiColor::Yellow),
         Some(Outcome::Error { .. }) => ("ERROR", AnsiColor::Red),
         None => ("UNFINISHED", AnsiColor::Yellow),
@@ -115,6 +118,9 @@ fn because(outcome: Option<&Outcome>, verdict: Option<&Verdict>) -> String {
         Some(Outcome::Applied { .. }) => "It is a patch of your own: nothing was tested or reviewed.".into(),
         Some(Outcome::NotApproved { stopped_by: StoppedBy::NotLanded, .. }) if verdict.is_some() => {
             format!("Approved because {}; it is not in your tree.", approved(verdict))
+        }
+        Some(Outcome::NotApproved { stopped_by: StoppedBy::TakenBack, .. }) => {
+            "It is a patch of your own, and it is not in your tree any more.".into()
         }
         Some(Outcome::NotApproved { .. }) if !against.is_empty() => {
             let lets = if against.len() == 1 { "does" } else { "do" };
