@@ -40,7 +40,7 @@ pub use crate::agents::{Effort, Price};
 /// The name of the configuration's file, in the repository's root.
 pub const FILE_NAME: &str = ".dualagent.json";
 /// The most bytes that such a file may have.
-const LARGEST: u64 = 1_000_000;
+pub(crate) const LARGEST: u64 = 1_000_000;
 
 /// What the user has decided, with the defaults for everything else.
 #[derive(Debug, Clone, PartialEq)]
@@ -200,6 +200,33 @@ fn located(path: &Path, problem: &Problem) -> String {
     format!("{}:{}: {}", path.display(), problem.at, problem.message)
 }
 
+/// Reads the text of a configuration. It comes with a repository, so what stands there may be a pipe, or have no end.
+pub(crate) fn read(path: &Path) -> Result<String, ConfigError> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let failed = |error| ConfigError::Read { path: path.to_owned(), error };
+    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = match std::fs::File::options().read(true).custom_flags(nonblock).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(ConfigError::NotFound { path: path.to_owned() });
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+    }
+    if !metadata.is_file() {
+        return Err(failed(std::io::Error::other("it is no plain file")));
+    }
+    let mut text = String::new();
+    file.take(LARGEST + 1).read_to_string(&mut text).map_err(failed)?;
+    if text.len() as u64 > LARGEST {
+        return Err(ConfigError::TooLarge { path: path.to_owned() });
+    }
+    Ok(text)
+}
+
 impl Config {
     /// Reads the file at `path` for runs with real models; `root` is the repository's root.
     pub fn load(path: &Path, root: &Path) -> Result<Loaded, ConfigError> {
@@ -208,24 +235,7 @@ impl Config {
 
     /// Reads the file at `path`; see [`Config::parse`].
     pub fn load_for(path: &Path, root: &Path, kind: AgentKind) -> Result<Loaded, ConfigError> {
-        let failed = |error| ConfigError::Read { path: path.to_owned(), error };
-        let metadata = match path.metadata() {
-            Ok(metadata) => metadata,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(ConfigError::NotFound { path: path.to_owned() });
-            }
-            Err(error) => return Err(failed(error)),
-        };
-        if metadata.is_dir() {
-            return Err(failed(std::io::ErrorKind::IsADirectory.into()));
-        }
-        let mut text = String::new();
-        let file = std::fs::File::open(path).map_err(failed)?;
-        file.take(LARGEST + 1).read_to_string(&mut text).map_err(failed)?;
-        if text.len() as u64 > LARGEST {
-            return Err(ConfigError::TooLarge { path: path.to_owned() });
-        }
-        Self::parse(&text, path, root, kind)
+        Self::parse(&read(path)?, path, root, kind)
     }
 
     /// Reads a file's text. `path` is only named in messages; prompt files are read from `root`.

@@ -2,8 +2,8 @@
 //! anything: clients say what they want, and see what happens.
 //!
 //! `Daemon` holds what all connections share. `runs` drives runs, each on a thread of its own; `feed` is what is told
-//! of one, and `follower` of one that another process drives, which `lookout` notices; `connection` is one client; `door`
-//! decides who comes in; `history` finds past runs.
+//! of one, and `follower` of one that another process drives, which `lookout` notices; connections begin in
+//! the `lobby`, where the `door` decides who comes in, and `connection` is one client; `history` finds past runs.
 
 mod assets;
 mod connection;
@@ -11,6 +11,7 @@ mod door;
 mod feed;
 mod follower;
 mod history;
+mod lobby;
 mod lookout;
 mod requests;
 mod runs;

@@ -88,7 +88,7 @@ impl Session {
         let task = HeaderTask { id: TaskId::new(TASK), depends_on: Vec::new(), spec };
         let header = Header::new(id.clone(), project.repository.root().to_owned(), vec![task], shell.clone());
         let run = header.start()?;
-        std::fs::create_dir_all(&folder).map_err(|error| folder_failed(&folder, &error))?;
+        crate::state::make(&folder).map_err(|error| folder_failed(&folder, &error))?;
         if let Some(script) = script {
             let path = folder.join(SCRIPT);
             std::fs::write(&path, script).map_err(|error| folder_failed(&path, &error))?;

@@ -34,6 +34,27 @@ pub fn folder() -> Result<PathBuf, CommandError> {
     Ok(state.join("checkmate"))
 }
 
+/// Makes a folder, and those above it. Nobody else of this machine may look into what Checkmate keeps: journals and the index
+/// hold what was asked, what agents said, and files.
+pub fn make(folder_inside: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+    if let Ok(top) = folder()
+        && folder_inside.starts_with(&top)
+    {
+        match std::fs::metadata(&top) {
+            Ok(metadata) if metadata.permissions().mode() & 0o077 == 0 => {}
+            // On a file system without permissions nothing can be done.
+            Ok(_) => drop(std::fs::set_permissions(&top, std::fs::Permissions::from_mode(0o700))),
+            Err(_) => {
+                top.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+                // Somebody else may have made it meanwhile.
+                std::fs::DirBuilder::new().mode(0o700).create(&top).ok();
+            }
+        }
+    }
+    std::fs::create_dir_all(folder_inside)
+}
+
 /// Finds the folder with the notes of patches that are being written to folders.
 pub fn applies() -> Result<PathBuf, CommandError> {
     Ok(folder()?.join("applies"))

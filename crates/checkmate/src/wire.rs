@@ -472,6 +472,8 @@ pub enum Reply {
     Found {
         /// The runs, each with where the words are.
         hits: Vec<Hit>,
+        /// Whether every run was looked through. Where there are thousands, the older ones are read in the course of time.
+        whole: bool,
     },
     /// The workspaces.
     Workspaces {

@@ -81,7 +81,7 @@ impl Workspace {
         if run.is_empty() || run.starts_with('-') || !run.chars().all(fits) {
             return Err(WorkspaceError::RunName { run: run.to_owned() });
         }
-        std::fs::create_dir_all(run_dir).map_err(|e| WorkspaceError::io("make the folder", run_dir, e))?;
+        crate::state::make(run_dir).map_err(|e| WorkspaceError::io("make the folder", run_dir, e))?;
         let run_dir =
             run_dir.canonicalize().map_err(|e| WorkspaceError::io("find the folder", run_dir, e))?;
         Ok(Self {

@@ -119,6 +119,60 @@ fn who_talks_too_much_is_sent_away() {
 }
 
 #[test]
+fn who_connects_and_says_nothing_keeps_nobody_out() {
+    let environment = TestEnvironment::new();
+    let daemon = Daemon::start(&environment, &Script::approved());
+    let mut client = daemon.client();
+    let idle: Vec<_> = (0..400).map(|_| daemon.stream()).collect();
+    let mut slow = daemon.stream();
+    slow.write_all(b"GET / HTTP/1.1\r\nHost: local").unwrap();
+    let run = client.begin(json!({"land": "apply"}));
+    assert_eq!(client.end_of(&run)["success"], true);
+    assert_serves(&daemon);
+    let files = std::fs::read_dir(format!("/proc/{}/fd", daemon.pid())).unwrap().count();
+    assert!(files < 250, "{files} files are open");
+    let mut rest = Vec::new();
+    assert_eq!((&idle[0]).read_to_end(&mut rest).unwrap_or(0), 0, "the first one was let go");
+}
+
+#[test]
+fn what_stands_in_place_of_a_configuration_is_not_read() {
+    let environment = TestEnvironment::new();
+    let path = environment.root().join(".dualagent.json");
+    let daemon = Daemon::start(&environment, &Script::approved());
+    std::fs::remove_file(&path).unwrap();
+    let mut client = daemon.client();
+    std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+    for kind in ["get_configuration", "run_cycle", "run_tests"] {
+        client.error(json!({"type": kind, "request": "Add shout"}));
+    }
+    std::fs::remove_file(&path).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
+    for kind in ["get_configuration", "run_cycle", "run_tests"] {
+        assert_has(&client.error(json!({"type": kind, "request": "Add shout"})), &["no plain file"]);
+    }
+    let listed = client.ok(json!({"type": "list_workspaces"}));
+    assert_has(listed["workspaces"][0]["problem"].as_str().unwrap(), &["no plain file"]);
+    assert_eq!(daemon.end(), Some(0));
+    let daemon = Daemon::start(&environment, &Script::approved());
+    assert_has(&daemon.said(), &["are refused", "no plain file"]);
+    daemon.client();
+}
+
+#[test]
+fn a_request_of_a_novels_length_is_refused() {
+    let environment = TestEnvironment::new();
+    let daemon = Daemon::start(&environment, &Script::approved());
+    let mut client = daemon.client();
+    let request = "x".repeat(300_000);
+    assert_has(&client.error(json!({"type": "run_cycle", "request": request})), &["300000 bytes"]);
+    let run = client.begin(json!({"request": "y".repeat(200_000), "land": "ask"}));
+    client.end_of(&run);
+    let listed = client.ok(json!({"type": "list_runs"}));
+    assert!(listed.to_string().len() < 10_000, "lists are short");
+}
+
+#[test]
 fn who_asks_for_many_tests_at_once_holds_nobody_up() {
     let environment = TestEnvironment::new();
     environment.add_waiting_test();
@@ -132,6 +186,7 @@ fn who_asks_for_many_tests_at_once_holds_nobody_up() {
     assert_eq!(other.ok(json!({"type": "list_workspaces"}))["type"], "workspaces");
     let at_once = environment.processes().iter().filter(|line| line.contains("test/run.sh")).count();
     assert!(at_once < 20, "{at_once} processes");
+    client.until(|frame| frame.to_string().contains("wait already"));
     client.break_off();
     assert_eq!(daemon.end(), Some(0));
     environment.wait_for(|| environment.processes().is_empty());

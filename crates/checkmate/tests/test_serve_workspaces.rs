@@ -1,5 +1,6 @@
 //! Several repositories and runs at once, and their configurations.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -255,4 +256,58 @@ fn configurations_are_read_checked_and_saved() {
     std::fs::remove_file(environment.root().join(".dualagent.json")).unwrap();
     let made = client.ok(json!({"type": "save_configuration", "text": present, "replaces": null}));
     assert_eq!(made["saved"], true);
+}
+
+#[test]
+fn a_workspace_that_leads_elsewhere_is_not_worked_in() {
+    let (environment, other) = (TestEnvironment::new(), TestEnvironment::new());
+    let daemon = Daemon::start(&environment, &Script::approved());
+    let mut client = daemon.client();
+    let run = client.begin(json!({"land": "ask"}));
+    client.end_of(&run);
+    let (root, away) = (environment.root(), environment.path("away"));
+    std::fs::rename(&root, &away).unwrap();
+    assert_eq!(client.ok(json!({"type": "list_runs"}))["runs"][0]["run"], *run, "its past can be read");
+    std::os::unix::fs::symlink(other.root(), &root).unwrap();
+    let error = client.error(json!({"type": "run_cycle", "request": "Add shout"}));
+    assert_has(&error, &["leads to another repository now"]);
+    client.error(json!({"type": "land", "run": run, "how": "apply"}));
+    assert!(!other.has("src/shout.sh"));
+    std::fs::remove_file(&root).unwrap();
+    std::fs::rename(&away, &root).unwrap();
+    client.ok(json!({"type": "land", "run": run, "how": "apply"}));
+    client.until(|frame| frame["event"]["success"] == true);
+    assert!(environment.has("src/shout.sh"));
+}
+
+#[test]
+fn a_request_goes_on_in_the_workspace_of_the_run_before() {
+    let (environment, other) = (TestEnvironment::new(), TestEnvironment::new());
+    let daemon = Daemon::start(&environment, &Script::approved());
+    let mut client = daemon.client();
+    let run = client.begin(json!({"land": "ask"}));
+    client.end_of(&run);
+    let root = other.root().canonicalize().unwrap();
+    client.ok(json!({"type": "open_workspace", "path": root}));
+    let error = client
+        .error(json!({"type": "run_cycle", "request": "Now louder", "workspace": root, "follows": run}));
+    assert_has(&error, &["has no run", "in the workspace of the run before"]);
+}
+
+#[test]
+fn the_past_can_be_read_where_no_index_can_be_kept() {
+    let environment = TestEnvironment::new();
+    let index = environment.path("state/checkmate/index.sqlite");
+    std::fs::create_dir_all(&index).unwrap();
+    let daemon = Daemon::start(&environment, &Script::approved());
+    let mut client = daemon.client();
+    let run = client.begin(json!({"land": "ask"}));
+    client.end_of(&run);
+    environment.wait_for(|| !environment.run_folder().join("daemon").exists());
+    assert_eq!(client.ok(json!({"type": "list_runs"}))["runs"][0]["standing"], "approved");
+    let found = client.ok(json!({"type": "search", "query": "shout"}));
+    assert_eq!((found["hits"].as_array().unwrap().len(), &found["whole"]), (1, &json!(true)));
+    assert!(index.is_dir(), "nothing of anybody's was removed");
+    let mode = std::fs::metadata(environment.path("state/checkmate")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o077, 0, "nobody else looks into it");
 }

@@ -1,5 +1,5 @@
 // Made by `npm run types` from docs/schema/{frames,messages}.schema.json; never edited.
-// SHA-256 of the two, one after the other: 53ec141a331382bb100ba5567e0abb618cd4e3e6b4997e8a49b0a3d9582ee3f0
+// SHA-256 of the two, one after the other: 43592a273b9f6e146dacac73c2b235efade1eb224be4dda7de5b010bcc50d39c
 
 /**
  * Everything that is told.
@@ -266,7 +266,7 @@ export type CommitId = string
 /**
  * The rules that end a run without an approval that landed.
  */
-export type StoppedBy = ("max_iterations" | "oscillation" | "moderator" | "needs_human" | "goal_conflict" | "unusable_reply" | "landing_conflict" | "not_landed" | "not_applied" | "budget" | "cancelled" | "dependency_failed")
+export type StoppedBy = ("max_iterations" | "oscillation" | "moderator" | "needs_human" | "goal_conflict" | "unusable_reply" | "landing_conflict" | "not_landed" | "not_applied" | "taken_back" | "budget" | "cancelled" | "dependency_failed")
 /**
  * What happens in a run beside what the machine tells.
  */
@@ -559,6 +559,10 @@ type: "found"
  * The runs, each with where the words are.
  */
 hits: Hit[]
+/**
+ * Whether every run was looked through. Where there are thousands, the older ones are read in the course of time.
+ */
+whole: boolean
 } | {
 type: "workspaces"
 /**

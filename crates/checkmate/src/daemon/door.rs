@@ -140,7 +140,7 @@ fn token(folder: &Path) -> Result<String, CommandError> {
             path.display()
         ))
     };
-    std::fs::create_dir_all(folder).map_err(failed)?;
+    crate::state::make(folder).map_err(failed)?;
     let mut random = [0; 32];
     std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut random)).map_err(failed)?;
     let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();

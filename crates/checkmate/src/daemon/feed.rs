@@ -23,6 +23,9 @@ use crate::state::JOURNAL;
 use crate::watch::{PartId, Watch};
 use crate::wire::{Event, Frame, RunEvent, RunState, Standing, Timeline};
 
+/// How many characters of a request are in the state of its run.
+const MOST_OF_REQUEST: usize = 2000;
+
 /// The events of a run, and where it stands.
 #[derive(Debug)]
 pub(super) struct Feed {
@@ -97,7 +100,7 @@ impl Feed {
         let state = RunState {
             run: header.run.clone(),
             workspace: header.repository.to_string_lossy().into_owned(),
-            request: spec.map_or_else(String::new, |spec| spec.task.goal.clone()),
+            request: spec.map_or_else(String::new, |spec| shortened(&spec.task.goal)),
             standing,
             stopped_by: None,
             message: String::new(),
@@ -384,6 +387,14 @@ impl Place {
             }
         }
         taken
+    }
+}
+
+/// Returns the beginning of a request, for lists; the run's first event has the whole.
+fn shortened(request: &str) -> String {
+    match request.char_indices().nth(MOST_OF_REQUEST) {
+        Some((end, _)) => format!("{}…", &request[..end]),
+        None => request.to_owned(),
     }
 }
 

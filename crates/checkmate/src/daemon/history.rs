@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use checkmate_machine::event::{Answer, Event};
 use checkmate_machine::ids::RunId;
@@ -25,21 +26,51 @@ const WORDS: usize = 256 << 10;
 /// The most runs that a search finds.
 const HITS: u32 = 50;
 
+/// How many journals are read before others may use the index.
+const PORTION: usize = 32;
+/// How long a search reads journals that the index does not know yet.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the index is kept in memory where its file cannot be used, before that is tried again.
+const MAKESHIFT: Duration = Duration::from_secs(60);
+
 /// The index.
 #[derive(Debug)]
 pub(super) struct History {
     path: PathBuf,
-    connection: Mutex<Option<Connection>>,
+    index: Mutex<Option<Index>>,
+}
+
+#[derive(Debug)]
+struct Index {
+    connection: Connection,
+    /// Until when it is used; one in a file is for good.
+    until: Option<Instant>,
+}
+
+/// How far the index of a workspace's runs has come.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// It knows every run.
+    Whole,
+    /// It knows this run and the later ones.
+    DownTo(RunId),
+    /// It knows none yet.
+    Nothing,
 }
 
 impl History {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, connection: Mutex::new(None) }
+        Self { path, index: Mutex::new(None) }
     }
 
     /// Takes note of a run that has changed. What fails here is found out again when runs are listed.
     pub(super) fn note(&self, project: &Project, id: &RunId) {
-        self.with(|index| renew(index, &project.runs.run(id), id).map(drop)).ok();
+        self.with(|index| {
+            let whole = index.unchecked_transaction()?;
+            renew(index, &project.runs.run(id), id)?;
+            whole.commit()
+        })
+        .ok();
     }
 
     /// Lists runs of a workspace, the latest first, at most so many, and tells whether there are more. Of runs that go on
@@ -56,6 +87,7 @@ impl History {
         let wanted: Vec<&RunId> = older.take(limit + 1).collect();
         let more = wanted.len() > limit;
         let states = self.with(|index| {
+            let whole = index.unchecked_transaction()?;
             let mut states = Vec::new();
             for id in wanted.iter().take(limit) {
                 if let Some(state) = live(id) {
@@ -70,20 +102,45 @@ impl History {
                 }
                 states.push(state);
             }
+            whole.commit()?;
             Ok(states)
         })?;
         Ok((states, more))
     }
 
-    /// Finds the runs of a workspace in which every word occurs.
-    pub(super) fn search(&self, project: &Project, query: &str) -> Result<Vec<Hit>, CommandError> {
-        let Some(wanted) = expression(query) else { return Ok(Vec::new()) };
+    /// Reads the journals that the index does not know, the latest first, from before a run on, until it is time to stop.
+    pub(super) fn learn(
+        &self,
+        project: &Project,
+        before: Option<&RunId>,
+        end: Instant,
+    ) -> Result<Progress, CommandError> {
         let runs = project.runs.list()?;
-        let root = project.repository.root().to_string_lossy().into_owned();
-        self.with(|index| {
-            for id in &runs {
-                renew(index, &project.runs.run(id), id)?;
+        let older: Vec<&RunId> =
+            runs.iter().rev().filter(|run| before.is_none_or(|before| *run < before)).collect();
+        let mut latest = before.cloned();
+        for portion in older.chunks(PORTION) {
+            if Instant::now() >= end {
+                return Ok(latest.map_or(Progress::Nothing, Progress::DownTo));
             }
+            self.with(|index| {
+                let whole = index.unchecked_transaction()?;
+                for id in portion {
+                    renew(index, &project.runs.run(id), id)?;
+                }
+                whole.commit()
+            })?;
+            latest = portion.last().map(|id| (*id).clone());
+        }
+        Ok(Progress::Whole)
+    }
+
+    /// Finds the runs of a workspace in which every word occurs, and tells whether all were looked through.
+    pub(super) fn search(&self, project: &Project, query: &str) -> Result<(Vec<Hit>, bool), CommandError> {
+        let Some(wanted) = expression(query) else { return Ok((Vec::new(), true)) };
+        let progress = self.learn(project, None, Instant::now() + PATIENCE)?;
+        let root = project.repository.root().to_string_lossy().into_owned();
+        let hits = self.with(|index| {
             let mut statement = index.prepare(
                 "SELECT runs.state, snippet(words, 1, char(1), char(2), '…', 24) FROM words \
                  JOIN runs ON runs.run = words.run \
@@ -100,41 +157,63 @@ impl History {
                 }
             }
             Ok(hits)
-        })
+        })?;
+        Ok((hits, progress == Progress::Whole))
     }
 
-    /// Uses the index; one that cannot be used is thrown away and made anew, once.
+    /// Uses the index. One that is damaged is thrown away and made anew, once; where its file cannot be used, such as on a
+    /// full disk, one in memory takes its place for a while.
     fn with<T>(
         &self,
         mut work: impl FnMut(&Connection) -> Result<T, rusqlite::Error>,
     ) -> Result<T, CommandError> {
-        let mut held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut last = None;
-        for _ in 0..2 {
-            let connection = match held.take().map_or_else(|| open(&self.path), Ok) {
-                Ok(connection) => held.insert(connection),
-                Err(error) => {
-                    last = Some(error);
-                    throw_away(&self.path);
-                    continue;
-                }
-            };
-            match work(connection) {
-                Ok(done) => return Ok(done),
-                Err(error) => {
-                    last = Some(error);
-                    *held = None;
-                    throw_away(&self.path);
-                }
-            }
+        let mut held = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.as_ref().and_then(|index| index.until).is_some_and(|until| until <= Instant::now()) {
+            *held = None;
         }
-        let why = last.map_or_else(String::new, |error| error.to_string());
-        Err(CommandError::local(format!(
-            "The index of past runs, {}, cannot be used: {why}. Check that the disk has room and that you may write there; \
-             the runs themselves are whole.",
-            self.path.display()
-        )))
+        for _ in 0..2 {
+            let index = match held.take() {
+                Some(index) => Ok(index),
+                None => open(&self.path).map(|connection| Index { connection, until: None }),
+            };
+            let failed = match index.map(|index| held.insert(index)) {
+                Ok(index) => match work(&index.connection) {
+                    Ok(done) => return Ok(done),
+                    Err(error) => error,
+                },
+                Err(error) => error,
+            };
+            *held = None;
+            if !is_damaged(&failed) {
+                break;
+            }
+            throw_away(&self.path);
+        }
+        let unusable = |error: rusqlite::Error| {
+            CommandError::local(format!(
+                "The index of past runs cannot be made: {error}. The runs themselves are whole; `checkmate runs` lists them."
+            ))
+        };
+        let connection = Connection::open_in_memory().and_then(prepared).map_err(unusable)?;
+        let index = held.insert(Index { connection, until: Some(Instant::now() + MAKESHIFT) });
+        work(&index.connection).map_err(unusable)
     }
+}
+
+/// Tells whether the file is at fault, and not what is around it.
+fn is_damaged(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode;
+    // What SQLite calls unknown is an error in the statement: other tables than those of this program.
+    error.sqlite_error_code().is_none_or(|code| {
+        matches!(
+            code,
+            ErrorCode::DatabaseCorrupt
+                | ErrorCode::NotADatabase
+                | ErrorCode::SchemaChanged
+                | ErrorCode::TypeMismatch
+                | ErrorCode::Unknown
+        )
+    })
 }
 
 fn throw_away(path: &Path) {
@@ -147,13 +226,18 @@ fn throw_away(path: &Path) {
 
 fn open(path: &Path) -> Result<Connection, rusqlite::Error> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).ok();
+        crate::state::make(folder).ok();
     }
     let connection = Connection::open(path)?;
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.busy_timeout(Duration::from_secs(1))?;
     // It can be made anew, so a power cut may take it.
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
+    prepared(connection)
+}
+
+/// Sees that an index has this program's tables.
+fn prepared(connection: Connection) -> Result<Connection, rusqlite::Error> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version != VERSION {
         connection.execute_batch(&format!(
@@ -187,13 +271,11 @@ fn renew(index: &Connection, folder: &Path, id: &RunId) -> Result<Option<RunStat
     let state = state(&contents);
     let text = words(&contents);
     let json = serde_json::to_string(&state).unwrap_or_default();
-    let whole = index.unchecked_transaction()?;
     index
         .prepare("REPLACE INTO runs (run, workspace, length, state) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![id.as_str(), state.workspace, length, json])?;
     index.prepare("DELETE FROM words WHERE run = ?1")?.execute(params![id.as_str()])?;
     index.prepare("INSERT INTO words (run, text) VALUES (?1, ?2)")?.execute(params![id.as_str(), text])?;
-    whole.commit()?;
     Ok(Some(state))
 }
 

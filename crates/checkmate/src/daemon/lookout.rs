@@ -1,17 +1,17 @@
 //! Notices what other programs do to runs, such as `checkmate run`, `land` and `undo` at a terminal, and tells it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
+use super::history::Progress;
 use super::{Daemon, runs};
-use crate::session::Project;
 
 /// How often is looked.
 const LOOK: Duration = Duration::from_secs(1);
-/// After how many looks a workspace that could not be used is tried again.
-const PATIENCE: u32 = 30;
+/// How much of each look goes into the index of past runs.
+const LEARN: Duration = Duration::from_millis(250);
 /// How many of a workspace's latest runs are told when one was added.
 const LATEST: usize = 4;
 
@@ -22,17 +22,8 @@ pub(super) fn begin(daemon: &Arc<Daemon>) {
     std::thread::Builder::new().name("lookout".into()).spawn(move || look(&daemon)).ok();
 }
 
-/// A workspace as it was at the last look.
-#[derive(Debug)]
-enum Seen {
-    /// It can be used; when its folder of runs changed last.
-    Usable(Box<Project>, Option<SystemTime>),
-    /// It cannot, for so many looks.
-    Unusable(u32),
-}
-
 fn look(daemon: &Weak<Daemon>) {
-    let mut seen = BTreeMap::new();
+    let (mut seen, mut known) = (Seen::new(), BTreeMap::new());
     loop {
         std::thread::sleep(LOOK);
         let Some(daemon) = daemon.upgrade() else { return };
@@ -49,35 +40,40 @@ fn look(daemon: &Weak<Daemon>) {
                 daemon.board.set(newer.state());
             }
         }
-        for root in daemon.workspaces.roots() {
-            look_at(&daemon, root, &mut seen);
+        let roots = daemon.workspaces.roots();
+        let end = Instant::now() + LEARN;
+        for root in &roots {
+            look_at(&daemon, root.clone(), &mut seen);
+            learn(&daemon, root, &mut known, end);
         }
     }
 }
 
-/// Tells the latest runs of a workspace if one was added or removed since the last look.
-fn look_at(daemon: &Daemon, root: PathBuf, seen: &mut BTreeMap<PathBuf, Seen>) {
-    let known = seen.remove(&root);
-    let (project, before) = match known {
-        Some(Seen::Usable(project, changed)) => (project, Some(changed)),
-        Some(Seen::Unusable(looks)) if looks < PATIENCE => {
-            seen.insert(root, Seen::Unusable(looks + 1));
-            return;
-        }
-        Some(Seen::Unusable(_)) | None => match Project::discover(&root) {
-            Ok(project) => (Box::new(project), None),
-            Err(_) => {
-                seen.insert(root, Seen::Unusable(0));
-                return;
-            }
-        },
+/// Lets the index of past runs come a bit further, so that the first search finds everything.
+fn learn(daemon: &Daemon, root: &Path, known: &mut BTreeMap<PathBuf, Progress>, end: Instant) {
+    let before = match known.get(root) {
+        Some(Progress::Whole) => return,
+        Some(Progress::DownTo(run)) => Some(run.clone()),
+        Some(Progress::Nothing) | None => None,
     };
+    let Some(project) = daemon.workspaces.project(root) else { return };
+    // What fails here is found out again by whoever searches.
+    let progress = daemon.history.learn(&project, before.as_ref(), end).unwrap_or(Progress::Whole);
+    known.insert(root.to_owned(), progress);
+}
+
+/// When the folder of each workspace's runs changed last, by its root; `None` if there was none.
+type Seen = BTreeMap<PathBuf, Option<SystemTime>>;
+
+/// Tells the latest runs of a workspace if one was added or removed since the last look.
+fn look_at(daemon: &Daemon, root: PathBuf, seen: &mut Seen) {
+    let Some(project) = daemon.workspaces.project(&root) else { return };
     let changed = std::fs::metadata(project.runs.path()).and_then(|metadata| metadata.modified()).ok();
+    let before = seen.insert(root, changed);
     if before.is_some_and(|before| before != changed) {
         let live = |id: &_| daemon.runs.live(id).map(|live| live.feed.state());
         if let Ok((states, _)) = daemon.history.list(&project, None, LATEST, live) {
             states.into_iter().for_each(|state| daemon.board.set(state));
         }
     }
-    seen.insert(root, Seen::Usable(project, changed));
 }

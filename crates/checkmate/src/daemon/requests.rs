@@ -17,10 +17,13 @@ use crate::human::{self, Desk, Gate, Human};
 use crate::journal::{self, now};
 use crate::launch::{self, Order};
 use crate::session::{Project, TASK};
+use crate::state::JOURNAL;
 use crate::undo;
 use crate::wire::{AnswerWord, Envelope, Event, Frame, Message, Reply, Side, VERSION};
 use crate::workspace::Workspace;
 
+/// The longest request, in bytes.
+const LONGEST: usize = 256 << 10;
 /// The most runs that one answer lists, and how many without a wish.
 const MOST: u32 = 200;
 const USUAL: u32 = 50;
@@ -238,7 +241,7 @@ fn states(daemon: &Daemon, own: Option<&str>) -> Vec<crate::wire::WorkspaceState
         roots.retain(|root| *root != first);
         roots.insert(0, first);
     }
-    roots.iter().map(|root| workspaces::look(root, daemon.script.is_some())).collect()
+    roots.iter().map(|root| daemon.workspaces.look(root, daemon.script.is_some())).collect()
 }
 
 fn open(daemon: &Daemon, path: &str, own: Option<&str>) -> Answered {
@@ -262,7 +265,13 @@ struct Wish {
 
 fn begin(daemon: &Arc<Daemon>, workspace: Option<&str>, wish: Wish) -> Result<RunId, CommandError> {
     let Wish { request, kind, land, attended, follows } = wish;
-    let project = Project::discover(&daemon.workspaces.find(workspace)?)?;
+    if request.len() > LONGEST {
+        return Err(CommandError::usage(format!(
+            "The request has {} bytes; {LONGEST} are the most. Put what belongs to it into a file of the repository.",
+            request.len()
+        )));
+    }
+    let project = daemon.workspaces.usable(workspace)?;
     project.repository.refuse_unmerged()?;
     let config = workspaces::configuration(&project, daemon.script.is_some())?;
     // Nobody is there who could be asked later.
@@ -270,6 +279,12 @@ fn begin(daemon: &Arc<Daemon>, workspace: Option<&str>, wish: Wish) -> Result<Ru
     let land = land.or(unasked.then_some(LandPolicy::Apply));
     if let Some(run) = follows.as_ref().filter(|run| !is_name(run)) {
         return Err(CommandError::usage(format!("`{run}` is no run's name. `list_runs` lists the runs.")));
+    }
+    if let Some(run) = follows.as_ref().filter(|run| !project.runs.run(run).join(JOURNAL).is_file()) {
+        return Err(CommandError::usage(format!(
+            "The workspace {} has no run `{run}` to go on from. A request goes on in the workspace of the run before.",
+            project.repository.root().display()
+        )));
     }
     let follows = follows.map(|run| launch::earlier(&project, &run)).transpose()?;
     let task = Task { kind, follows, ..Task::of(request) };
@@ -285,7 +300,7 @@ fn begin(daemon: &Arc<Daemon>, workspace: Option<&str>, wish: Wish) -> Result<Ru
 
 /// Begins a run that brings a patch of the client's own to the workspace's tree.
 fn begin_patch(daemon: &Arc<Daemon>, workspace: Option<&str>, patch: String) -> Result<RunId, CommandError> {
-    let project = Project::discover(&daemon.workspaces.find(workspace)?)?;
+    let project = daemon.workspaces.usable(workspace)?;
     project.repository.refuse_unmerged()?;
     let config = workspaces::configuration(&project, daemon.script.is_some())?;
     let session = launch::begin_patch(&project, &config, patch)?;
@@ -300,11 +315,16 @@ fn project_of(daemon: &Daemon, run: &RunId) -> Result<Project, CommandError> {
     if let Some(live) = daemon.runs.live(run) {
         return Ok(live.project.clone());
     }
-    let of = |root: std::path::PathBuf| Project::discover(&root).ok();
-    let mut projects = daemon.workspaces.roots().into_iter().filter(|_| is_name(run)).filter_map(of);
-    projects.find(|project| project.runs.run(run).join(crate::state::JOURNAL).is_file()).ok_or_else(|| {
+    let mut projects = daemon.workspaces.projects().into_iter().filter(|_| is_name(run));
+    projects.find(|project| project.runs.run(run).join(JOURNAL).is_file()).ok_or_else(|| {
         CommandError::usage(format!("No open workspace has a run `{run}`. `list_runs` lists the runs."))
     })
+}
+
+/// The same, to work in the repository: it has to be there.
+fn usable_project_of(daemon: &Daemon, run: &RunId) -> Result<Project, CommandError> {
+    let project = project_of(daemon, run)?;
+    daemon.workspaces.usable(project.repository.root().to_str())
 }
 
 /// Tells whether something can be the name of a run: nothing else reaches the file system.
@@ -317,14 +337,19 @@ fn replayed(project: &Project, run: &RunId) -> Result<Run, CommandError> {
     Ok(journal::read(&project.runs.run(run))?.replay(|_, _| {})?)
 }
 
+/// Returns the repositories whose past is asked for.
+fn projects(daemon: &Daemon, workspace: Option<&str>) -> Result<Vec<Project>, CommandError> {
+    let Some(wanted) = workspace else { return Ok(daemon.workspaces.projects()) };
+    let root = daemon.workspaces.find(Some(wanted))?;
+    let known = daemon.workspaces.project(&root);
+    Ok(vec![known.map_or_else(|| daemon.workspaces.usable(Some(wanted)), Ok)?])
+}
+
 fn list(daemon: &Daemon, workspace: Option<&str>, before: Option<&RunId>, limit: u32) -> Answered {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let roots = match workspace {
-        Some(root) => vec![daemon.workspaces.find(Some(root))?],
-        None => daemon.workspaces.roots(),
-    };
+    let projects = projects(daemon, workspace)?;
     let (mut lists, mut any_more) = (Vec::new(), false);
-    for project in roots.iter().filter_map(|root| Project::discover(root).ok()) {
+    for project in projects {
         let live = |id: &RunId| daemon.runs.live(id).map(|live| live.feed.state());
         let (states, more) = daemon.history.list(&project, before, limit, live)?;
         any_more |= more;
@@ -336,15 +361,14 @@ fn list(daemon: &Daemon, workspace: Option<&str>, before: Option<&RunId>, limit:
 }
 
 fn search(daemon: &Daemon, query: &str, workspace: Option<&str>) -> Answered {
-    let roots = match workspace {
-        Some(root) => vec![daemon.workspaces.find(Some(root))?],
-        None => daemon.workspaces.roots(),
-    };
-    let mut hits = Vec::new();
-    for project in roots.iter().filter_map(|root| Project::discover(root).ok()) {
-        hits.extend(daemon.history.search(&project, query)?);
+    let projects = projects(daemon, workspace)?;
+    let (mut hits, mut whole) = (Vec::new(), true);
+    for project in projects {
+        let (found, all) = daemon.history.search(&project, query)?;
+        hits.extend(found);
+        whole &= all;
     }
-    Ok(Some(Reply::Found { hits }))
+    Ok(Some(Reply::Found { hits, whole }))
 }
 
 fn say(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Result<Said, CommandError> {
@@ -395,7 +419,7 @@ fn cancel(daemon: &Arc<Daemon>, run: &RunId, reason: String) -> Result<Said, Com
 /// Goes on with a run that nobody drives, if one of the commands means anything to it or if it is not over.
 fn go_on(daemon: &Arc<Daemon>, run: &RunId, commands: Vec<Command>) -> Result<(), CommandError> {
     daemon.runs.settle(run);
-    let project = project_of(daemon, run)?;
+    let project = usable_project_of(daemon, run)?;
     let replayed = replayed(&project, run)?;
     let task = TaskId::new(TASK);
     let is_over = replayed.outcome(&task).is_some();
@@ -408,7 +432,7 @@ fn go_on(daemon: &Arc<Daemon>, run: &RunId, commands: Vec<Command>) -> Result<()
 
 fn land(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Result<(), CommandError> {
     daemon.runs.settle(run);
-    let project = project_of(daemon, run)?;
+    let project = usable_project_of(daemon, run)?;
     if !replayed(&project, run)?.accepts(&TaskId::new(TASK), &command) {
         return Err(CommandError::usage(format!(
             "The run {run} has nothing to land: it is not approved, or it has landed already."
@@ -428,7 +452,7 @@ fn refuse_driven(daemon: &Daemon, project: &Project, run: &RunId) -> Result<(), 
 
 fn take_back(daemon: &Arc<Daemon>, run: &RunId) -> Answered {
     daemon.runs.settle(run);
-    let project = project_of(daemon, run)?;
+    let project = usable_project_of(daemon, run)?;
     if daemon.runs.live(run).is_some() {
         return Err(CommandError::usage(format!("The run {run} is not over, so nothing can be taken back.")));
     }

@@ -13,7 +13,6 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -21,11 +20,11 @@ use super::door::{Door, Refused};
 use super::history::History;
 use super::runs::{self, Runs};
 use super::settings::Trials;
-use super::workspaces::{self, Workspaces};
-use super::{Board, Daemon, assets, connection, lookout};
+use super::workspaces::Workspaces;
+use super::{Board, Daemon, assets, connection, lobby, lookout};
 use crate::error::CommandError;
 use crate::interrupt::Interrupts;
-use crate::session::Project;
+use crate::journal;
 use crate::state;
 
 /// The sub-protocol that clients ask for.
@@ -74,7 +73,7 @@ pub fn serve(options: Options) -> Result<(), CommandError> {
 
 async fn serving(options: Options) -> Result<(), CommandError> {
     let folder = super::folder()?;
-    std::fs::create_dir_all(&folder).map_err(|error| {
+    crate::state::make(&folder).map_err(|error| {
         CommandError::local(format!(
             "The folder {} cannot be made: {error}. Check its permissions.",
             folder.display()
@@ -100,32 +99,24 @@ async fn serving(options: Options) -> Result<(), CommandError> {
     });
     for folder in &options.workspaces {
         let root = daemon.workspaces.add(folder);
-        if let Some(problem) = workspaces::look(&root, scripted).problem {
+        if let Some(problem) = daemon.workspaces.look(&root, scripted).problem {
             anstream::eprintln!("warning: Runs in {} are refused: {problem}", root.display());
         }
     }
-    note(&folder, port)?;
+    if let Err(error) = note(&folder, port) {
+        // Programs of this user look there; whoever knows the port needs nothing of it.
+        anstream::eprintln!("warning: {error}");
+    }
     anstream::eprintln!("Listening on ws://localhost:{port}. The panel: {address}");
     go_on(&daemon);
     lookout::begin(&daemon);
-    let port = Arc::new(Port { daemon: Arc::clone(&daemon), door });
-    let mut servers = Vec::new();
-    for listener in listeners {
-        let mut ending = daemon.ending.subscribe();
-        let app = Router::new()
-            .route("/", get(root))
-            .route("/healthz", get(health))
-            .fallback(missing)
-            .with_state(Arc::clone(&port));
-        let listener = listener.tap_io(|stream| {
-            // Events are small, and nobody is to wait until the one before was acknowledged.
-            stream.set_nodelay(true).ok();
-        });
-        let server = axum::serve(listener, app).with_graceful_shutdown(async move {
-            ending.wait_for(|ending| *ending).await.ok();
-        });
-        servers.push(tokio::spawn(server.into_future()));
-    }
+    let app = Router::new()
+        .route("/", get(root))
+        .route("/healthz", get(health))
+        .fallback(get(missing))
+        .with_state(Arc::new(Port { daemon: Arc::clone(&daemon), door }));
+    let servers: Vec<_> =
+        listeners.into_iter().map(|listener| tokio::spawn(lobby::receive(listener, app.clone()))).collect();
     interrupts.stop().await;
     anstream::eprintln!("Stopping the runs; they go on when the daemon is started again.");
     let close = async { tokio::join!(daemon.runs.close(), daemon.trials.close()) };
@@ -138,7 +129,10 @@ async fn serving(options: Options) -> Result<(), CommandError> {
     for server in servers {
         server.abort();
     }
-    std::fs::remove_file(folder.join("daemon.json")).ok();
+    // If somebody has removed the lock, another daemon may have noted itself there.
+    if noted(&folder)["pid"] == std::process::id() {
+        std::fs::remove_file(folder.join("daemon.json")).ok();
+    }
     Ok(())
 }
 
@@ -194,9 +188,8 @@ fn lock(folder: &Path) -> Result<std::fs::File, CommandError> {
         Ok(()) => Ok(file),
         Err(std::fs::TryLockError::Error(error)) => Err(failed(error)),
         Err(std::fs::TryLockError::WouldBlock) => {
-            let noted = std::fs::read(folder.join("daemon.json")).unwrap_or_default();
-            let noted: serde_json::Value = serde_json::from_slice(&noted).unwrap_or_default();
-            let port = noted["port"].as_u64().map_or_else(String::new, |port| format!(" on port {port}"));
+            let port =
+                noted(folder)["port"].as_u64().map_or_else(String::new, |port| format!(" on port {port}"));
             Err(CommandError::local(format!(
                 "A daemon runs already{port}; it can take further workspaces. Open them in the panel, or end that daemon."
             )))
@@ -204,11 +197,20 @@ fn lock(folder: &Path) -> Result<std::fs::File, CommandError> {
     }
 }
 
+/// Returns what was noted last, or null.
+fn noted(folder: &Path) -> serde_json::Value {
+    let noted = std::fs::read(folder.join("daemon.json")).unwrap_or_default();
+    serde_json::from_slice(&noted).unwrap_or_default()
+}
+
 /// Notes where the daemon listens, for programs of this user.
 fn note(folder: &Path, port: u16) -> Result<(), CommandError> {
     let path = folder.join("daemon.json");
     let failed = |error: std::io::Error| {
-        CommandError::local(format!("{} cannot be written: {error}. Check its permissions.", path.display()))
+        CommandError::local(format!(
+            "{} cannot be written: {error}. Check the space and the permissions there.",
+            path.display()
+        ))
     };
     let text =
         serde_json::json!({"pid": std::process::id(), "port": port, "version": env!("CARGO_PKG_VERSION")});
@@ -221,8 +223,10 @@ fn note(folder: &Path, port: u16) -> Result<(), CommandError> {
 /// Goes on with the runs that a daemon before this one did not finish.
 fn go_on(daemon: &Arc<Daemon>) {
     for (repository, id, commands) in runs::unfinished() {
-        let started = Project::discover(&repository).and_then(|project| {
-            daemon.workspaces.add(&repository);
+        let root = daemon.workspaces.add(&repository);
+        let started = daemon.workspaces.usable(root.to_str()).and_then(|project| {
+            // A run that somebody drives at a terminal is left to them.
+            drop(journal::lock(&project.runs.run(&id))?);
             runs::start(daemon, &project, &id, commands)
         });
         match started {

@@ -1,6 +1,6 @@
 //! A workspace's configuration and its tests, for clients.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use checkmate_machine::effect::CheckKind;
@@ -9,17 +9,13 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::connection::Mailbox;
 use super::{Daemon, workspaces};
-use crate::config::{AgentKind, Config, ConfigError, FILE_NAME, Loaded};
+use crate::config::{self, AgentKind, Config, ConfigError, FILE_NAME, Loaded};
 use crate::error::CommandError;
 use crate::journal::{Sandbox, now};
 use crate::process::{self, Cancel};
 use crate::redact::Redactor;
-use crate::session::Project;
 use crate::trial;
 use crate::wire::{ConfigurationValue, Event, Frame, Reply};
-
-/// The largest configuration that is written.
-const LARGEST: usize = 1 << 20;
 
 /// Tells a workspace's configuration.
 pub(super) fn get(daemon: &Daemon, workspace: Option<&str>) -> Result<Option<Reply>, CommandError> {
@@ -84,13 +80,10 @@ pub(super) fn save(
 }
 
 fn written(root: &Path) -> Result<Option<String>, CommandError> {
-    let path = root.join(FILE_NAME);
-    match std::fs::read_to_string(&path) {
+    match config::read(&root.join(FILE_NAME)) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => {
-            Err(CommandError::local(format!("The configuration {} cannot be read: {error}.", path.display())))
-        }
+        Err(ConfigError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -98,7 +91,9 @@ fn judged(daemon: &Daemon, root: &Path, text: Option<String>, save: bool) -> Rep
     let path = root.join(FILE_NAME);
     let kind = if daemon.script.is_some() { AgentKind::Scripted } else { AgentKind::Live };
     let parsed = match &text {
-        Some(text) if text.len() > LARGEST => Err(ConfigError::TooLarge { path: path.clone() }),
+        Some(text) if text.len() as u64 > config::LARGEST => {
+            Err(ConfigError::TooLarge { path: path.clone() })
+        }
         Some(text) => Config::parse(text, &path, root, kind),
         None => Err(ConfigError::NotFound { path: path.clone() }),
     };
@@ -195,8 +190,7 @@ async fn in_turn(
 }
 
 fn tested(daemon: &Daemon, workspace: Option<&str>) -> Result<Notice, CommandError> {
-    let root: PathBuf = daemon.workspaces.find(workspace)?;
-    let project = Project::discover(&root)?;
+    let project = daemon.workspaces.usable(workspace)?;
     let config = workspaces::load(&project, daemon.script.is_some())?;
     let support = process::confine::known_support(&crate::state::folder()?);
     daemon.refuse_reachable(config.sandbox.clone().map(|sandbox| Sandbox { support, ..sandbox }).as_ref())?;

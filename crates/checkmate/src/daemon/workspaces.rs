@@ -12,59 +12,99 @@ use crate::wire::WorkspaceState;
 /// The workspaces, in the order in which they were opened.
 #[derive(Debug, Default)]
 pub(super) struct Workspaces {
-    open: Mutex<Vec<PathBuf>>,
+    open: Mutex<Vec<Opened>>,
+}
+
+#[derive(Debug)]
+struct Opened {
+    root: PathBuf,
+    /// Its repository as it was last found; its runs can be read when it is gone, too.
+    project: Option<Project>,
 }
 
 impl Workspaces {
-    fn open(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+    fn open(&self) -> MutexGuard<'_, Vec<Opened>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds the repository that contains a folder, and returns its root. A folder outside of any repository is listed
     /// with what is wrong with it.
     pub(super) fn add(&self, folder: &Path) -> PathBuf {
-        let root = Project::discover(folder)
-            .map_or_else(|_| folder.to_owned(), |project| project.repository.root().to_owned());
+        let project = Project::discover(folder).ok();
+        let root = project.as_ref().map_or(folder, |project| project.repository.root()).to_owned();
         let mut open = self.open();
-        if !open.contains(&root) {
-            open.push(root.clone());
+        if !open.iter().any(|one| one.root == root) {
+            open.push(Opened { root: root.clone(), project });
         }
         root
     }
 
+    /// Returns the repositories, as they were last found.
+    pub(super) fn projects(&self) -> Vec<Project> {
+        self.open().iter().filter_map(|one| one.project.clone()).collect()
+    }
+
+    /// Returns a workspace's repository, as it was last found.
+    pub(super) fn project(&self, root: &Path) -> Option<Project> {
+        self.open().iter().find(|one| one.root == root)?.project.clone()
+    }
+
+    /// Finds a workspace's repository as it is now, to work in it.
+    pub(super) fn usable(&self, wanted: Option<&str>) -> Result<Project, CommandError> {
+        let root = self.find(wanted)?;
+        let project = Project::discover(&root)?;
+        if project.repository.root() != root {
+            return Err(CommandError::usage(format!(
+                "The workspace {} leads to another repository now, {}. Open that one by its folder.",
+                root.display(),
+                project.repository.root().display()
+            )));
+        }
+        if let Some(one) = self.open().iter_mut().find(|one| one.root == root) {
+            one.project = Some(project.clone());
+        }
+        Ok(project)
+    }
+
+    /// Looks at a workspace: whether a run could begin in it.
+    pub(super) fn look(&self, root: &Path, scripted: bool) -> WorkspaceState {
+        let is_there = |project: &Project| {
+            let git = std::fs::symlink_metadata(root.join(".git"));
+            git.is_ok() && root.canonicalize().is_ok_and(|root| root == project.repository.root())
+        };
+        let known = self.project(root).filter(is_there);
+        let project = known.map_or_else(|| self.usable(root.to_str()), Ok);
+        let branch = project.as_ref().ok().and_then(|project| project.repository.branch());
+        let problem = project
+            .and_then(|project| configuration(&project, scripted).map(drop))
+            .err()
+            .map(|error| error.to_string());
+        let name = root.file_name().unwrap_or(root.as_os_str()).to_string_lossy().into_owned();
+        WorkspaceState { root: root.to_string_lossy().into_owned(), name, branch, problem }
+    }
+
     /// Returns the roots.
     pub(super) fn roots(&self) -> Vec<PathBuf> {
-        self.open().clone()
+        self.open().iter().map(|one| one.root.clone()).collect()
     }
 
     /// Finds a workspace by its root, or the first one.
     pub(super) fn find(&self, wanted: Option<&str>) -> Result<PathBuf, CommandError> {
         let open = self.open();
         let Some(wanted) = wanted else {
-            return open.first().cloned().ok_or_else(|| {
+            return open.first().map(|one| one.root.clone()).ok_or_else(|| {
                 CommandError::usage(
                     "No workspace is open. Open one by its folder, or start the daemon in a repository.",
                 )
             });
         };
-        open.iter().find(|root| root.as_os_str() == wanted).cloned().ok_or_else(|| {
+        let found = open.iter().find(|one| one.root.as_os_str() == wanted);
+        found.map(|one| one.root.clone()).ok_or_else(|| {
             CommandError::usage(format!(
                 "`{wanted}` is no open workspace. Open it by its folder; `list_workspaces` tells the roots."
             ))
         })
     }
-}
-
-/// Looks at a workspace: whether a run could begin in it.
-pub(super) fn look(root: &Path, scripted: bool) -> WorkspaceState {
-    let name = root.file_name().unwrap_or(root.as_os_str()).to_string_lossy().into_owned();
-    let project = Project::discover(root);
-    let branch = project.as_ref().ok().and_then(|project| project.repository.branch());
-    let problem = project
-        .and_then(|project| configuration(&project, scripted).map(drop))
-        .err()
-        .map(|error| error.to_string());
-    WorkspaceState { root: root.to_string_lossy().into_owned(), name, branch, problem }
 }
 
 /// Loads a workspace's configuration.

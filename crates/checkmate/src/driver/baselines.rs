@@ -78,7 +78,7 @@ impl Baselines {
     }
 
     fn write(&self, kept: &Kept) -> std::io::Result<()> {
-        fs::create_dir_all(&self.folder)?;
+        crate::state::make(&self.folder)?;
         let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(&self.folder)?;
         file.write_all(&serde_json::to_vec(kept)?)?;
         file.as_file().sync_all()?;

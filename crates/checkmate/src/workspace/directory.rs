@@ -107,8 +107,7 @@ fn apply(
     }
     if !wish.check_only {
         // From here on the stage is known to be ours, and from the second note on the steps will be done.
-        std::fs::create_dir_all(notes)
-            .map_err(|source| WorkspaceError::io("make the folder", notes, source))?;
+        crate::state::make(notes).map_err(|source| WorkspaceError::io("make the folder", notes, source))?;
         jot(&note, &Intent { stage: stage.clone(), steps: Vec::new() })?;
         fuse.burn()?;
         stage_all(&intent, &plan.writes)?;

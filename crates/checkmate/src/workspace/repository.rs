@@ -134,7 +134,12 @@ impl Repository {
 
     /// Returns the name of the branch that is checked out, unless HEAD is detached.
     pub fn branch(&self) -> Option<String> {
-        self.at_head().ok()?.branch
+        let head = std::fs::read_to_string(self.git_dir.join("HEAD")).ok()?;
+        match head.trim_end().strip_prefix("ref: refs/heads/") {
+            // Where references are not kept in files.
+            Some(".invalid") => self.at_head().ok()?.branch,
+            branch => branch.map(str::to_owned),
+        }
     }
 
     /// Returns what HEAD names now.

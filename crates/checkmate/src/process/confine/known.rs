@@ -69,7 +69,7 @@ fn conditions() -> Option<String> {
 fn keep(file: &Path, kept: &Kept) {
     let Some(folder) = file.parent() else { return };
     let write = || -> std::io::Result<()> {
-        fs::create_dir_all(folder)?;
+        crate::state::make(folder)?;
         let new = tempfile::NamedTempFile::new_in(folder)?;
         serde_json::to_writer(&new, kept)?;
         new.persist(file)?;
