@@ -232,7 +232,7 @@ fn first() -> u64 {
 pub enum AnswerWord {
     /// Yes.
     Yes,
-    /// Yes, and the same command needs no answer any more in this run.
+    /// Yes, and the same command needs no answer any more in this run, as long as the daemon lives.
     Always,
     /// No.
     No,

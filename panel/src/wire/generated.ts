@@ -1,5 +1,5 @@
 // Made by `npm run types` from docs/schema/{frames,messages}.schema.json; never edited.
-// SHA-256 of the two, one after the other: 43592a273b9f6e146dacac73c2b235efade1eb224be4dda7de5b010bcc50d39c
+// SHA-256 of the two, one after the other: 9c14e31b43de2976dafd80a9294d8ebd2e4a2b6522fa19d551f960c403d52481
 
 /**
  * Everything that is told.
