@@ -66,6 +66,16 @@ export class Connection {
     return this.attempt;
   }
 
+  /** The settings are others: connects to where they point now. */
+  async moved(): Promise<boolean> {
+    await this.attempt;
+    if (this.isOpen && this.options.find().port !== this.place?.port) {
+      this.lose();
+      this.become({ phase: "connecting" });
+    }
+    return this.connect();
+  }
+
   /** Asks the daemon. */
   ask(message: Message): Promise<Answer> {
     const id = this.next++;

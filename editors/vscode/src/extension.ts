@@ -75,7 +75,7 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(() => void connection.connect()),
     vscode.workspace.onDidChangeConfiguration((change) => {
-      if (change.affectsConfiguration("checkmate") && !connection.isOpen) void connection.connect();
+      if (change.affectsConfiguration("checkmate")) void connection.moved();
     }),
     ...panels.register(),
     ...new Commands({ connection, runs, workspaces, changes, panels, starter, output }).register(),

@@ -106,6 +106,25 @@ test("the connection stands, is lost, and comes back by itself", async () => {
   daemon.close();
 });
 
+test("another port in the settings is another daemon", async () => {
+  const [one, other] = [await stub(), await stub("checkmate", { program: "2" })];
+  let { port } = one;
+  const find = () => ({ port, address: `ws://localhost:${port}`, token: TOKEN, known: true });
+  const connection = new Connection({ find, folders: () => [], permitted: () => true });
+  assert.equal(await connection.connect(), true);
+  const phases: string[] = [];
+  connection.changed.add(({ phase }) => phases.push(phase));
+  assert.equal(await connection.moved(), true);
+  assert.deepEqual(phases, [], "it is the same daemon");
+  port = other.port;
+  assert.equal(await connection.moved(), true);
+  assert.deepEqual(phases, ["connecting", "open"]);
+  assert.equal(connection.state.phase === "open" && connection.state.program, "2");
+  connection.dispose();
+  one.close();
+  other.close();
+});
+
 test("why there is no connection is a sentence with the address and the next step", async () => {
   const daemon = await stub();
   const other = await stub("somebody");
