@@ -36,6 +36,8 @@ const tests = {
   platform: "node",
   target: "node20",
   packages: "external",
+  // What the tests see of VS Code.
+  alias: { vscode: "./test/vscode.ts" },
 };
 
 const watch = process.argv.includes("--watch");

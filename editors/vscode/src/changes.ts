@@ -1,16 +1,16 @@
 import * as vscode from "vscode";
 import type { Connection } from "./connection.ts";
-import type { Runs } from "./runs.ts";
+import type { OpenQuestion, Runs } from "./runs.ts";
 import { inLine } from "./text.ts";
-import { verdictText } from "./verdict.ts";
+import { commandPage, verdictText } from "./verdict.ts";
 import type { Side } from "./wire.ts";
 
 export const SCHEME = "checkmate";
-type Page = Side | "verdict";
+type Page = Side | "verdict" | "command";
 
 /** The address of a file as a run has it. */
-export function fileUri(run: string, path: string, side: Page): vscode.Uri {
-  return vscode.Uri.from({ scheme: SCHEME, path: `/${path}`, query: new URLSearchParams({ run, side }).toString() });
+export function fileUri(run: string, path: string, side: Page, more: Record<string, string> = {}): vscode.Uri {
+  return vscode.Uri.from({ scheme: SCHEME, path: `/${path}`, query: new URLSearchParams({ run, side, ...more }).toString() });
 }
 
 /** Shows what runs hold in VS Code's own editors: files before and after, and verdicts. */
@@ -24,15 +24,19 @@ export class Changes implements vscode.TextDocumentContentProvider {
   ) {}
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
-    const { run, path, side } = partsOf(uri);
+    const { run, path, side, gate } = partsOf(uri);
     if (side === "verdict") {
       const state = this.runs.get(run);
       if (state === undefined) throw new Error("This run is not known; connect to the daemon that drove it.");
       return verdictText(state, this.runs.model(run));
     }
+    if (side === "command") {
+      const question = this.runs.model(run)?.questions.get(gate);
+      return question === undefined ? "This question is answered already, or its run went on.\n" : commandPage(question);
+    }
     const event = await this.connection.ask({ type: "read_file", run, path, side });
-    if (event?.type === "file") return event.text ?? "";
-    throw new Error(event?.type === "error" ? event.error : "There is no connection to the daemon.");
+    if (event.type === "file") return event.text ?? "";
+    throw new Error(event.type === "error" ? event.error : "There is no connection to the daemon.");
   }
 
   /** What is open of a run is read again. */
@@ -73,6 +77,14 @@ export class Changes implements vscode.TextDocumentContentProvider {
     await vscode.window.showTextDocument(document, { preview: true });
   }
 
+  /** Opens the command that a question is about as a page of text. True if all of it is there to read. */
+  async showCommand(question: OpenQuestion): Promise<boolean> {
+    const uri = fileUri(question.run, `Command of ${question.run}`, "command", { gate: question.gate });
+    const document = await vscode.workspace.openTextDocument(uri);
+    await vscode.window.showTextDocument(document, { preview: true });
+    return document.getText() === commandPage(question);
+  }
+
   private files(run: string): string[] {
     const files = this.runs.get(run)?.files ?? [];
     return files.length > 0 ? files : (this.runs.model(run)?.patch?.paths ?? []);
@@ -84,12 +96,13 @@ export function runOf(uri: vscode.Uri): string {
   return partsOf(uri).run;
 }
 
-function partsOf(uri: vscode.Uri): { run: string; path: string; side: Page } {
+function partsOf(uri: vscode.Uri): { run: string; path: string; side: Page; gate: string } {
   const query = new URLSearchParams(uri.query);
   const side = query.get("side");
   return {
     run: query.get("run") ?? "",
     path: uri.path.replace(/^\//, ""),
-    side: side === "base" || side === "verdict" ? side : "candidate",
+    side: side === "base" || side === "verdict" || side === "command" ? side : "candidate",
+    gate: query.get("gate") ?? "",
   };
 }

@@ -7,7 +7,8 @@ import type { Panels } from "./panel.ts";
 import { goesOn, type Runs } from "./runs.ts";
 import { showSettings, type Starter } from "./starter.ts";
 import { inLine, inNotification, visible } from "./text.ts";
-import type { Event, Message, RunState } from "./wire.ts";
+import { lostText } from "./verdict.ts";
+import type { Answer, Event, Message, RunState } from "./wire.ts";
 import type { Workspaces } from "./workspaces.ts";
 
 export interface Parts {
@@ -51,6 +52,8 @@ export class Commands {
 
   openPanel(): void {
     this.parts.panels.open();
+    // A panel that is open already asks for no connection again.
+    void this.parts.starter.ensure("panel");
   }
 
   /** Shows a run in the panel. */
@@ -193,22 +196,19 @@ export class Commands {
   }
 
   /** Says why something came to nothing. */
-  private answered(event: Event | null): Event | null {
-    if (event === null) void vscode.window.showErrorMessage("The connection to the daemon was lost, so this may not be done. Look, and try again.");
-    if (event?.type !== "error") return event;
+  private answered(event: Answer): Event | null {
+    if (event.type === "lost") {
+      void vscode.window.showErrorMessage(lostText(event.sent));
+      return null;
+    }
+    if (event.type !== "error") return event;
     void vscode.window.showErrorMessage(inNotification(event.error, 600));
     return null;
   }
 
-  private async connected(): Promise<boolean> {
-    if (await this.parts.starter.ensure()) return true;
-    const { state } = this.parts.connection;
-    if (state.phase !== "closed") return false;
-    const start = "Start Daemon";
-    void vscode.window.showErrorMessage(`Disconnected. ${state.why.reason}`, start).then(async (answer) => {
-      if (answer === start) await this.parts.starter.start();
-    });
-    return false;
+  /** Whether there is a connection; if there is none, the person is told why. */
+  private connected(): Promise<boolean> {
+    return this.parts.starter.ensure("command");
   }
 
   private async pick(purpose: string, fits: (state: RunState) => boolean, none: string, single: boolean): Promise<RunState | null> {

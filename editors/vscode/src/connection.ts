@@ -2,10 +2,12 @@ import { health } from "./daemon.ts";
 import { Listeners } from "./listeners.ts";
 import type { Place } from "./place.ts";
 import { Socket } from "./socket.ts";
-import { type Event, type Frame, frameOf, type Message, VERSION, type WorkspaceState } from "./wire.ts";
+import { inNotification } from "./text.ts";
+import { type Answer, type Frame, frameOf, type Message, VERSION, type WorkspaceState } from "./wire.ts";
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
+const HELLO_MS = 10_000;
 
 /** Why there is no connection, and what happens next. */
 export interface Closed {
@@ -30,6 +32,8 @@ export interface ConnectionOptions {
   folders(): string[];
   /** Whether anything may be connected to at all. */
   permitted(): boolean;
+  /** How long the daemon may take to greet, in milliseconds. */
+  patience?: number;
 }
 
 /** The extension's own connection to the daemon. It comes back by itself. */
@@ -41,7 +45,7 @@ export class Connection {
   readonly frames = new Listeners<Frame>();
   private socket: Socket | null = null;
   private next = 1;
-  private readonly waiting = new Map<number, (event: Event | null) => void>();
+  private readonly waiting = new Map<number, (event: Answer) => void>();
   private pause = FIRST_PAUSE_MS;
   private timer: NodeJS.Timeout | undefined;
   private attempt: Promise<boolean> | null = null;
@@ -62,14 +66,24 @@ export class Connection {
     return this.attempt;
   }
 
-  /** Asks the daemon; null if the connection was lost before it answered. */
-  ask(message: Message): Promise<Event | null> {
+  /** The settings are others: connects to where they point now. */
+  async moved(): Promise<boolean> {
+    await this.attempt;
+    if (this.isOpen && this.options.find().port !== this.place?.port) {
+      this.lose();
+      this.become({ phase: "connecting" });
+    }
+    return this.connect();
+  }
+
+  /** Asks the daemon. */
+  ask(message: Message): Promise<Answer> {
     const id = this.next++;
     return new Promise((keep) => {
       this.waiting.set(id, keep);
       if (this.socket?.send(JSON.stringify({ ...message, id })) !== true) {
         this.waiting.delete(id);
-        keep(null);
+        keep({ type: "lost", sent: false });
       }
     });
   }
@@ -78,7 +92,7 @@ export class Connection {
   async openFolders(): Promise<void> {
     for (const path of this.options.folders()) {
       const event = await this.ask({ type: "open_workspace", path });
-      if (event?.type === "workspaces") this.workspaces = event.workspaces;
+      if (event.type === "workspaces") this.workspaces = event.workspaces;
     }
   }
 
@@ -129,8 +143,18 @@ export class Connection {
   }
 
   private async greet(place: Place, socket: Socket): Promise<boolean> {
-    const hello = await this.ask({ type: "hello", version: VERSION });
-    if (hello?.type !== "hello" || this.socket !== socket) return false;
+    let late: NodeJS.Timeout | undefined;
+    const silence = new Promise<null>((keep) => (late = setTimeout(() => keep(null), this.options.patience ?? HELLO_MS)));
+    const hello = await Promise.race([this.ask({ type: "hello", version: VERSION }), silence]);
+    clearTimeout(late);
+    if (this.socket !== socket) return false;
+    if (hello?.type !== "hello") {
+      this.lose();
+      const said =
+        hello === null ? "does not greet back" : hello.type === "error" ? `refuses this extension: ${inNotification(hello.error, 300)}` : "greets in another way";
+      const reason = `The daemon at ${place.address} ${said.replace(/\.$/, "")}. Try again, or bring \`checkmate\` and the extension to the same version.`;
+      return this.fail(place, true, reason);
+    }
     this.workspaces = hello.workspaces;
     await this.openFolders();
     if (this.socket !== socket) return false;
@@ -156,7 +180,7 @@ export class Connection {
     socket?.close();
     const waiting = [...this.waiting.values()];
     this.waiting.clear();
-    for (const keep of waiting) keep(null);
+    for (const keep of waiting) keep({ type: "lost", sent: true });
   }
 
   private fail(place: Place, refused: boolean, reason: string, again = true): false {

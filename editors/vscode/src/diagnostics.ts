@@ -81,7 +81,7 @@ export class Diagnostics implements vscode.CodeActionProvider {
     const how = issue.how_to_verify == null ? "" : `\nTo see it: ${visible(issue.how_to_verify)}`;
     const make = (line: number) => {
       const range = new vscode.Range(line - 1, 0, line - 1, 1000);
-      const diagnostic = new vscode.Diagnostic(range, `${visible(issue.description)}${how}`, SEVERITIES[issue.severity]);
+      const diagnostic = new vscode.Diagnostic(range, `${visible(issue.description)}${how}`, SEVERITIES[issue.severity] ?? vscode.DiagnosticSeverity.Information);
       diagnostic.source = "Checkmate";
       diagnostic.code = inLine(named ? id : "reviewer", 60);
       diagnostic.relatedInformation = spots.slice(1).map((other) => {

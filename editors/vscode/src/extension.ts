@@ -24,7 +24,7 @@ export function activate(context: vscode.ExtensionContext): void {
   );
   const changes = new Changes(connection, runs);
   const starter = new Starter(connection, () => workspaces.folders().map(({ path }) => path), context.logUri);
-  const panels = new Panels({ extension: context.extensionUri, connection, workspaces, changes, wanted: () => void starter.ensure() });
+  const panels = new Panels({ extension: context.extensionUri, connection, workspaces, changes, wanted: () => void starter.ensure("panel") });
   const output = vscode.window.createOutputChannel("Checkmate");
   const status = new StatusItem(connection, runs);
   const diagnostics = new Diagnostics(runs, workspaces);
@@ -75,7 +75,7 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(() => void connection.connect()),
     vscode.workspace.onDidChangeConfiguration((change) => {
-      if (change.affectsConfiguration("checkmate") && !connection.isOpen) void connection.connect();
+      if (change.affectsConfiguration("checkmate")) void connection.moved();
     }),
     ...panels.register(),
     ...new Commands({ connection, runs, workspaces, changes, panels, starter, output }).register(),

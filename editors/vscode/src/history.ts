@@ -1,9 +1,10 @@
 import * as vscode from "vscode";
+import { amountText, LIMITS, readAmount } from "./budget.ts";
 import type { Commands, Parts } from "./commands.ts";
-import { goesOn } from "./runs.ts";
+import { type Deed, possible } from "./runs.ts";
 import { dollars, inLine, withoutIcons } from "./text.ts";
 import { messageOf, standingText } from "./verdict.ts";
-import type { RunState } from "./wire.ts";
+import type { Limits, RunState } from "./wire.ts";
 
 const SEARCH_PAUSE_MS = 150;
 
@@ -41,7 +42,7 @@ export class History {
       const event = await this.parts.connection.ask({ type: "search", query });
       if (list.value !== query) return;
       list.busy = false;
-      if (event?.type !== "found") return;
+      if (event.type !== "found") return;
       const hits = event.hits.filter(({ state }) => this.parts.workspaces.isOurs(state.workspace));
       // What the daemon found is shown even where the words stand in what the row does not say.
       list.items = hits.map(({ state, excerpt }) => ({ ...row(state, excerpt), alwaysShow: true }));
@@ -68,26 +69,63 @@ export class History {
   private async act(state: RunState): Promise<void> {
     const { commands, parts } = this;
     const { run } = state;
+    // It may have gone on while the list was open.
+    const now = parts.runs.get(run) ?? state;
     const actions: (vscode.QuickPickItem & { act: () => Promise<unknown> | void })[] = [
       { label: "$(open-preview) Show in the panel", act: () => commands.showInPanel(run) },
       { label: "$(checklist) Show the verdict", act: () => commands.showVerdictOf(run) },
     ];
     if (state.files.length > 0) actions.push({ label: "$(diff) Show the change", act: () => parts.changes.show(run) });
-    if (goesOn(state)) {
-      const stop = { type: "cancel", run, reason: "Stopped in VS Code." } as const;
-      actions.push({ label: "$(debug-stop) Stop", act: () => commands.tell(stop) });
-    }
-    if (state.standing === "interrupted" || state.standing === "error") {
-      actions.push({ label: "$(debug-continue) Resume", act: () => commands.begin({ type: "resume", run }) });
-    }
-    if (state.standing === "approved" && !state.landed) {
-      const land = { type: "land", run, how: "apply" } as const;
-      actions.push({ label: "$(desktop-download) Bring into my tree", act: () => commands.begin(land) });
-    }
-    if (state.landed) actions.push({ label: "$(discard) Undo…", act: () => commands.undo(state) });
-    if (!goesOn(state)) actions.push({ label: "$(arrow-right) Go on from it…", act: () => commands.runCycle(state) });
+    const deeds: Record<Deed, (typeof actions)[number]> = {
+      stop: { label: "$(debug-stop) Stop", act: () => commands.tell({ type: "cancel", run, reason: "Stopped in VS Code." }) },
+      resume: { label: "$(debug-continue) Resume", act: () => commands.begin({ type: "resume", run }) },
+      raise: { label: "$(debug-continue) Resume with a larger budget…", act: () => this.raise(state) },
+      land: { label: "$(desktop-download) Bring into my tree", act: () => commands.begin({ type: "land", run, how: "apply" }) },
+      undo: { label: "$(discard) Undo…", act: () => commands.undo(state) },
+      follow: { label: "$(arrow-right) Go on from it…", act: () => commands.runCycle(state) },
+    };
+    actions.push(...possible(now).map((deed) => deeds[deed]));
     const picked = await vscode.window.showQuickPick(actions, { title: `Checkmate: ${inLine(state.request, 80)}` });
     await picked?.act();
+  }
+
+  /** Asks for a larger budget, limit by limit, and goes on with a run that came to the end of its own. */
+  private async raise(state: RunState): Promise<void> {
+    await this.parts.runs.know(state.run);
+    const before = this.parts.runs.model(state.run)?.budget ?? {};
+    const budget: Limits = {};
+    for (;;) {
+      const isLarger = Object.keys(budget).length > 0;
+      const go = { label: "$(debug-continue) Resume with this budget", limit: null };
+      // Those that the run has come first: one of them was reached.
+      const inOrder = [...LIMITS].sort((one, other) => Number(before[other.key] != null) - Number(before[one.key] != null));
+      const rows = inOrder.map((limit) => {
+        const [old, now] = [before[limit.key], budget[limit.key]];
+        const began = old == null ? "no limit" : `began with ${amountText(limit, old)}`;
+        return { label: limit.label, description: now == null ? began : `${began}, now ${amountText(limit, now)}`, limit };
+      });
+      const picked = await vscode.window.showQuickPick(isLarger ? [go, ...rows] : rows, {
+        title: `Checkmate: A larger budget for “${inLine(state.request, 60)}”`,
+        placeHolder: inLine(messageOf(state), 200),
+        ignoreFocusOut: true,
+      });
+      if (picked === undefined) return;
+      const { limit } = picked;
+      if (limit === null) return this.commands.begin({ type: "resume", run: state.run, budget });
+      const old = before[limit.key];
+      const text = await vscode.window.showInputBox({
+        title: `Checkmate: ${limit.label}`,
+        prompt: "The most that the whole run may use, with what it has used so far.",
+        value: old == null ? "" : amountText(limit, old * 2),
+        validateInput: (value) => {
+          const amount = readAmount(limit, value, old);
+          return typeof amount === "string" ? amount : null;
+        },
+        ignoreFocusOut: true,
+      });
+      const amount = text === undefined ? "" : readAmount(limit, text, old);
+      if (typeof amount === "number") budget[limit.key] = amount;
+    }
   }
 }
 

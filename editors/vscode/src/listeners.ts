@@ -9,6 +9,13 @@ export class Listeners<T> {
   }
 
   tell(value: T): void {
-    for (const listener of [...this.all]) listener(value);
+    for (const listener of [...this.all]) {
+      try {
+        listener(value);
+      } catch (error) {
+        // One that fails keeps nothing from the others.
+        console.error(error);
+      }
+    }
   }
 }

@@ -1,7 +1,7 @@
 import { Findings } from "./findings.ts";
 import { Listeners } from "./listeners.ts";
 import { Patch } from "./patch.ts";
-import type { Event, Frame, Message, Question, RunState, Verdict } from "./wire.ts";
+import type { Answer, Event, Frame, Limits, Message, Question, RunState, Verdict } from "./wire.ts";
 
 /** A question that a run waits with. */
 export interface OpenQuestion {
@@ -17,6 +17,8 @@ export class RunModel {
   readonly questions = new Map<string, OpenQuestion>();
   verdict: Verdict | null = null;
   patch: Patch | null = null;
+  /** The budget that it began with. */
+  budget: Limits | null = null;
 
   constructor(readonly run: string) {}
 
@@ -25,6 +27,9 @@ export class RunModel {
     if (seq <= this.lastSeq || (this.lastSeq === 0 && seq !== 1)) return false;
     this.lastSeq = seq;
     switch (event.type) {
+      case "run_started":
+        this.budget = event.budget;
+        break;
       case "patch_ready":
         this.patch = new Patch(event.patch);
         break;
@@ -67,6 +72,21 @@ export function goesOn(state: RunState): boolean {
   return GOES_ON.has(state.standing);
 }
 
+/** What can be done with a run beside showing it. */
+export type Deed = "stop" | "resume" | "raise" | "land" | "undo" | "follow";
+
+/** What the state of a run allows. The daemon decides; this only keeps away what cannot work. */
+export function possible(state: RunState): Deed[] {
+  if (goesOn(state)) return ["stop"];
+  const deeds: Deed[] = [];
+  const { standing, stopped_by, landed } = state;
+  if (stopped_by === "budget") deeds.push("raise");
+  else if (standing === "interrupted" || standing === "error") deeds.push("resume");
+  if (!landed && (standing === "approved" || stopped_by === "taken_back")) deeds.push("land");
+  if (landed) deeds.push("undo");
+  return [...deeds, "follow"];
+}
+
 /** The runs of this window's workspaces: where each stands, and the events of those that matter now. */
 export class Runs {
   readonly changed = new Listeners<RunState | null>();
@@ -77,7 +97,7 @@ export class Runs {
   private readonly following = new Set<string>();
 
   constructor(
-    private readonly ask: (message: Message) => Promise<Event | null>,
+    private readonly ask: (message: Message) => Promise<Answer>,
     /** Whether a workspace belongs to this window. */
     private readonly isOurs: (root: string) => boolean,
   ) {}
@@ -95,13 +115,27 @@ export class Runs {
     return this.models.get(run);
   }
 
+  /** The questions of a run that can be answered now: one that nobody drives waits with them until somebody does. */
+  open(run: string): OpenQuestion[] {
+    const state = this.states.get(run);
+    return state === undefined || goesOn(state) ? [...(this.models.get(run)?.questions.values() ?? [])] : [];
+  }
+
   /** Sees that the events of a run are known, such as of an older one. */
   async know(run: string): Promise<void> {
     if (this.following.has(run)) return;
     const from_seq = (this.models.get(run)?.lastSeq ?? 0) + 1;
     const event = await this.ask({ type: "subscribe", run, from_seq });
-    if (event?.type === "subscribed") await this.caughtUp(run, event.latest_seq);
+    if (event.type === "subscribed") await this.caughtUp(run, event.latest_seq);
     if (!this.following.has(run)) await this.ask({ type: "unsubscribe", run });
+  }
+
+  /** A run is followed again: what it still asks is asked again. */
+  private async resumed(run: string, event: Answer): Promise<void> {
+    if (event.type !== "subscribed") return;
+    await this.caughtUp(run, event.latest_seq);
+    const model = this.models.get(run);
+    if (model !== undefined && model.questions.size > 0) this.told.tell(model);
   }
 
   private caughtUp(run: string, latest: number): Promise<void> {
@@ -139,7 +173,7 @@ export class Runs {
     void this.ask({ type: "watch_runs" });
     for (const workspace of roots) {
       const event = await this.ask({ type: "list_runs", workspace, limit: 50 });
-      if (event?.type === "runs") for (const state of event.runs) this.states.set(state.run, state);
+      if (event.type === "runs") for (const state of event.runs) this.states.set(state.run, state);
     }
     this.follow();
     this.changed.tell(null);
@@ -165,10 +199,8 @@ export class Runs {
     const before = this.states.get(state.run);
     this.states.set(state.run, state);
     const model = this.models.get(state.run);
-    if (model !== undefined && !goesOn(state) && model.questions.size > 0) {
-      model.questions.clear();
-      this.told.tell(model);
-    }
+    const turned = before !== undefined && goesOn(before) !== goesOn(state);
+    if (model !== undefined && turned && model.questions.size > 0) this.told.tell(model);
     if (before?.standing !== state.standing || before.landed !== state.landed) this.follow();
     this.changed.tell(state);
   }
@@ -191,7 +223,7 @@ export class Runs {
       if (this.following.has(run)) continue;
       this.following.add(run);
       const from_seq = (this.models.get(run)?.lastSeq ?? 0) + 1;
-      void this.ask({ type: "subscribe", run, from_seq });
+      void this.ask({ type: "subscribe", run, from_seq }).then((event) => this.resumed(run, event));
     }
     for (const run of [...this.following]) {
       if (wanted.has(run) || !this.states.has(run)) continue;

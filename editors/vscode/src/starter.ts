@@ -26,9 +26,15 @@ export async function showSettings(query: string): Promise<void> {
   await vscode.commands.executeCommand(`workbench.action.${where}`, { query });
 }
 
+/**
+ * Who wants a connection: a panel, which shows itself why there is none; a command, which is told; or somebody who wants
+ * the daemon started, whatever the settings say.
+ */
+type Wish = "panel" | "command" | "start";
+
 /** Starts the daemon where none answers. */
 export class Starter {
-  private going: Promise<boolean> | null = null;
+  private going: { wish: Wish; end: Promise<boolean> } | null = null;
   private complained = false;
 
   constructor(
@@ -38,39 +44,41 @@ export class Starter {
   ) {}
 
   /** Connects, and starts the daemon for it if that is set. True if the connection stands. */
-  ensure(): Promise<boolean> {
-    return this.once(false);
+  ensure(wish: "panel" | "command"): Promise<boolean> {
+    return this.once(wish);
   }
 
   /** Starts the daemon because the person says so. */
   async start(): Promise<void> {
-    if (!(await this.once(true))) return;
+    if (!(await this.once("start"))) return;
     const { state } = this.connection;
     if (state.phase === "open") void vscode.window.showInformationMessage(`Connected to daemon at ${state.address}.`);
   }
 
-  private once(asked: boolean): Promise<boolean> {
-    this.going ??= this.connectOrStart(asked).finally(() => void (this.going = null));
-    return this.going;
+  private async once(wish: Wish): Promise<boolean> {
+    // An attempt for somebody else may do less, or say nothing.
+    while (this.going !== null && this.going.wish !== wish) if (await this.going.end) return true;
+    if (this.going === null) {
+      const end = this.connectOrStart(wish).finally(() => void (this.going = null));
+      this.going = { wish, end };
+    }
+    return this.going.end;
   }
 
-  private async connectOrStart(asked: boolean): Promise<boolean> {
+  private async connectOrStart(wish: Wish): Promise<boolean> {
+    const asked = wish !== "panel";
     if (!vscode.workspace.isTrusted) {
-      const manage = "Manage Trust";
-      const text = "This folder is not trusted, so Checkmate starts no daemon and no run in it.";
-      if (asked && (await vscode.window.showWarningMessage(text, manage)) === manage) {
-        await vscode.commands.executeCommand("workbench.trust.manage");
-      }
+      if (asked) this.distrusted();
       return false;
     }
     if (await this.connection.connect()) return true;
     const { port } = place();
     if ((await health(port)) !== "nobody") return this.disconnected(asked);
     const { path, autoStart } = settings();
-    if (!asked && !autoStart) return this.disconnected(asked);
+    if (wish !== "start" && !autoStart) return this.disconnected(asked);
     const binary = findBinary(path, process.env);
     if (binary === null) {
-      await this.missing(path, asked);
+      this.missing(path, asked);
       return false;
     }
     const log = vscode.Uri.joinPath(this.logs, "daemon.log").fsPath;
@@ -83,17 +91,32 @@ export class Starter {
       this.complain(`The daemon could not be started: ${inNotification(failure, 400)}`, log, asked);
       return false;
     }
-    return this.connection.connect();
+    return (await this.connection.connect()) || this.disconnected(asked);
   }
 
-  /** Says why there is no connection, to a person who asked for one. */
+  /** Says why there is no connection, to a person who asked for one, with a way to try again. */
   private disconnected(asked: boolean): boolean {
     const { state } = this.connection;
-    if (asked && state.phase === "closed") void vscode.window.showErrorMessage(`Disconnected. ${state.why.reason}`);
+    if (asked && state.phase === "closed") {
+      const again = state.why.refused ? "Try Again" : "Start Daemon";
+      void vscode.window.showErrorMessage(`Disconnected. ${state.why.reason}`, again).then(async (answer) => {
+        if (answer === again) await this.start();
+      });
+    }
     return this.connection.isOpen;
   }
 
-  private async missing(path: string, asked: boolean): Promise<void> {
+  // None of these waits for the person: a notification may lie there for hours, and the next attempt is not to wait for it.
+
+  private distrusted(): void {
+    const manage = "Manage Trust";
+    const text = "This folder is not trusted, so Checkmate starts no daemon and no run in it.";
+    void vscode.window.showWarningMessage(text, manage).then(async (answer) => {
+      if (answer === manage) await vscode.commands.executeCommand("workbench.trust.manage");
+    });
+  }
+
+  private missing(path: string, asked: boolean): void {
     if (this.complained && !asked) return;
     this.complained = true;
     const [how, set] = ["How to Install", "Open Settings"];
@@ -101,12 +124,13 @@ export class Starter {
     const text =
       `The program \`checkmate\` was not found ${looked}. Install it with ` +
       "`cargo install --locked --path crates/checkmate` from its sources, or say where it is in `checkmate.path`.";
-    const answer = await vscode.window.showErrorMessage(text, how, set);
-    if (answer === how) {
-      await vscode.commands.executeCommand("workbench.action.openWalkthrough", "checkmate.checkmate#start", false);
-    } else if (answer === set) {
-      await showSettings("checkmate.path");
-    }
+    void vscode.window.showErrorMessage(text, how, set).then(async (answer) => {
+      if (answer === how) {
+        await vscode.commands.executeCommand("workbench.action.openWalkthrough", "checkmate.checkmate#start", false);
+      } else if (answer === set) {
+        await showSettings("checkmate.path");
+      }
+    });
   }
 
   private complain(text: string, log: string, asked: boolean): void {
@@ -118,4 +142,3 @@ export class Starter {
     });
   }
 }
-

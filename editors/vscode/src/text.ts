@@ -18,6 +18,24 @@ export function inNotification(text: string, most = 200): string {
   return inLine(text, most).replace(/\]\(/g, "] (");
 }
 
+/**
+ * What cannot be seen for what it is: controls, what has no width, every space but the usual one, and what is written from
+ * right to left, which turns the order of its neighbours too.
+ */
+const UNSEEN =
+  /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Z}|[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/gu;
+const NAMED: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+/** Spells out what cannot be seen, and leaves nothing out. */
+export function spelledOut(text: string): string {
+  return text.replace(UNSEEN, (sign) => NAMED[sign] ?? `\\u{${sign.codePointAt(0)?.toString(16)}}`);
+}
+
+/** Breaks a line into pieces of at most so many characters, at spaces where it can. Together they are the line. */
+export function folded(line: string, width: number): string[] {
+  return line.match(new RegExp(`.{1,${width - 1}}(?: |$)|.{1,${width}}`, "gsu")) ?? [""];
+}
+
 /** Icons in `$(name)` are for our own words only. */
 export function withoutIcons(text: string): string {
   return text.replace(/\$\(/g, "$ (");

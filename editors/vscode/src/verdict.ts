@@ -1,5 +1,5 @@
-import type { RunModel } from "./runs.ts";
-import { dollars, inLine, visible } from "./text.ts";
+import type { OpenQuestion, RunModel } from "./runs.ts";
+import { dollars, folded, inLine, inNotification, spelledOut, visible } from "./text.ts";
 import type { Gate, Question, RunState } from "./wire.ts";
 
 const STATES: Record<string, string> = {
@@ -12,7 +12,8 @@ const STATES: Record<string, string> = {
 };
 
 /** Where a run stands, for people. */
-export function standingText({ standing, landed }: RunState): string {
+export function standingText({ standing, landed, stopped_by }: RunState): string {
+  if (stopped_by === "taken_back" && !landed) return "taken back";
   switch (standing) {
     case "queued":
       return "queued";
@@ -30,6 +31,9 @@ export function standingText({ standing, landed }: RunState): string {
       return "not approved";
     case "error":
       return "error";
+    default:
+      // A newer daemon knows more words.
+      return inLine(String(standing), 40).replaceAll("_", " ");
   }
 }
 
@@ -72,7 +76,7 @@ export function verdictText(state: RunState, model: RunModel | undefined): strin
 
 function headline(state: RunState, model: RunModel | undefined): string {
   if (state.standing === "approved") return "APPROVED";
-  if (state.standing === "applied") return "APPLIED";
+  if (state.standing === "applied") return state.landed ? "APPLIED" : "TAKEN BACK";
   if (state.standing === "not_approved") return "NOT APPROVED";
   switch (model?.verdict?.decision) {
     case "approved":
@@ -81,7 +85,7 @@ function headline(state: RunState, model: RunModel | undefined): string {
       return "CHANGES REQUESTED";
     case "blocked":
       return "BLOCKED SO FAR";
-    case undefined:
+    default:
       return standingText(state).toUpperCase();
   }
 }
@@ -91,24 +95,50 @@ function gateLine({ gate, state, passed, message }: Gate): string {
   return `  ${mark} ${inLine(gate).replaceAll("_", " ").padEnd(16)} ${inLine(message, 400)}`;
 }
 
-/** A question in a sentence, and the words on its buttons. */
-export function questionWords(question: Question): { text: string; yes: string; always: string | null; no: string; shows: boolean } {
+/** Says what is known of a message whose answer never came. */
+export function lostText(sent: boolean): string {
+  return sent
+    ? "The connection to the daemon was lost before its answer came, so this may have been done. Look before you try again."
+    : "There is no connection to the daemon, so nothing was done. Try again when it is back.";
+}
+
+/** The longest command that a notification shows. */
+const SHORT = 300;
+const WIDTH = 80;
+
+/** A question in a sentence, and the words on its buttons; null for a button that is not there. */
+export interface QuestionWords {
+  text: string;
+  yes: string | null;
+  always: string | null;
+  no: string;
+  show: string | null;
+}
+
+/**
+ * Says how a question is asked; null for one of a kind that this version does not know. A command may be allowed only
+ * where every character of it can be read: in the notification, or on the page that was `seen`.
+ */
+export function questionWords(question: Question, seen = false): QuestionWords | null {
   switch (question.question) {
-    case "command":
-      return {
-        text: `The ${inLine(question.role)} asks to run: ${inLine(question.line, 300)}`,
-        yes: "Allow once",
-        always: "Always",
-        no: "Deny",
-        shows: false,
-      };
+    case "command": {
+      const { line } = question;
+      const who = inLine(question.role, 40);
+      const shown = inNotification(spelledOut(line), SHORT);
+      const allow = { yes: "Allow once", always: "Always", no: "Deny" };
+      if (shown === line) return { text: `The ${who} asks to run: ${line}`, ...allow, show: null };
+      const begins = inNotification(spelledOut(line), 100);
+      if (seen) return { text: `The ${who} asks to run the command that stands in the editor: ${begins}`, ...allow, show: "Show…" };
+      const text = `The ${who} asks to run a command that can be read only on a page of its own: ${begins}`;
+      return { text, yes: null, always: null, no: "Deny", show: "Show…" };
+    }
     case "patch":
       return {
         text: "The builder's change is ready, and nothing of it has run yet. May it be applied in the run's own tree?",
         yes: "Apply",
         always: null,
         no: "Decline",
-        shows: true,
+        show: "Show change",
       };
     case "land":
       return {
@@ -116,7 +146,21 @@ export function questionWords(question: Question): { text: string; yes: string; 
         yes: "Bring into my tree",
         always: null,
         no: "Not now",
-        shows: true,
+        show: "Show change",
       };
+    default:
+      return null;
   }
+}
+
+/** A command as a page of text that leaves nothing out. */
+export function commandPage({ run, question }: OpenQuestion): string {
+  if (question.question !== "command") return "This question is about no command.\n";
+  const spelled = spelledOut(question.line);
+  const pieces = folded(spelled, WIDTH);
+  const lines = [`The ${inLine(question.role, 40)} of the run ${inLine(run)} asks to run this command:`, "", ...pieces.map((piece) => `    ${piece}`), ""];
+  lines.push(`It is one line of ${[...question.line].length} characters${pieces.length > 1 ? ", folded here for reading" : ""}.`);
+  if (spelled !== question.line) lines.push("What cannot be seen is spelled out: \\n, \\r, \\t, or its number as in \\u{200b}.");
+  lines.push("The notification about it asks whether it may run.");
+  return `${lines.join("\n")}\n`;
 }

@@ -27,7 +27,7 @@ export type Message =
   | { type: "run_cycle"; request: string; workspace: string; attended: boolean; follows?: string }
   | { type: "run_tests"; workspace: string }
   | { type: "cancel"; run: string; reason: string }
-  | { type: "resume"; run: string }
+  | { type: "resume"; run: string; budget?: Limits }
   | { type: "land"; run: string; how: "apply" | "commit" }
   | { type: "undo"; run: string }
   | { type: "answer"; run: string; gate: string; reply: AnswerWord }
@@ -35,6 +35,14 @@ export type Message =
   | { type: "dispute"; run: string; finding: string; text: string }
   | { type: "read_file"; run: string; path: string; side: Side }
   | { type: "get_configuration"; workspace: string };
+
+/** The most that a run may use; what is missing or null has no limit. */
+export interface Limits {
+  calls?: number | null;
+  tokens?: number | null;
+  cost_micro_usd?: number | null;
+  minutes?: number | null;
+}
 
 export interface Issue {
   severity: Severity;
@@ -78,6 +86,8 @@ export interface RunState {
   workspace: string;
   request: string;
   standing: Standing;
+  /** The rule that ended it without an approval. Newer daemons may know more of them. */
+  stopped_by?: string | null;
   message: string;
   turn: number;
   of: number;
@@ -101,6 +111,7 @@ export type Event =
   | { type: "file"; path: string; side: Side; text: string | null }
   | { type: "configuration"; path: string; text: string | null; errors: string[] }
   | { type: "tests_output"; stdout: string; stderr: string; exitCode: number }
+  | { type: "run_started"; budget: Limits }
   | { type: "patch_ready"; patch: string; turn: number }
   | { type: "review_ready"; review: { issues: Issue[] }; turn: number }
   | { type: "arbiter_mode"; issue: { issue_id: string } }
@@ -111,7 +122,14 @@ export type Event =
   | { type: "question_answered"; gate: string; yes: boolean }
   | { type: "outcome"; outcome: { outcome: "approved" | "not_approved" | "error" } };
 
-export type EventOf<T extends Event["type"]> = Extract<Event, { type: T }>;
+/** There was no answer: the connection was lost, before or after the message was sent. */
+export interface Lost {
+  type: "lost";
+  /** Whether it was sent, so that it may have been done. */
+  sent: boolean;
+}
+
+export type Answer = Event | Lost;
 
 export interface Frame {
   event: Event | { type: "other" };
@@ -136,6 +154,7 @@ export const FIELDS: { [T in Event["type"]]: Record<string, Kind> } = {
   file: { path: "string", side: "string", text: "text or null" },
   configuration: { path: "string", text: "text or null", errors: "list" },
   tests_output: { stdout: "string", stderr: "string", exitCode: "number" },
+  run_started: { budget: "object" },
   patch_ready: { patch: "string", turn: "number" },
   review_ready: { review: "object", turn: "number" },
   arbiter_mode: { issue: "object" },

@@ -58,7 +58,7 @@ test("a daemon that does not start says why", async () => {
 });
 
 /** A daemon of a few words. */
-async function stub(program = "checkmate") {
+async function stub(program = "checkmate", hello: object | null = {}) {
   const server = createServer((_, response) => response.end(JSON.stringify({ status: "ok", program })));
   const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => "checkmate.v1" });
   server.on("upgrade", (request, socket, head) => {
@@ -70,7 +70,8 @@ async function stub(program = "checkmate") {
       client.on("message", (data) => {
         const { type, id } = JSON.parse(String(data));
         const workspaces = [{ root: "/repo", name: "repo", problem: null }];
-        const event = type === "hello" ? { type, program: "1", workspaces } : { type: "workspaces", workspaces };
+        if (type === "hello" && hello === null) return;
+        const event = type === "hello" ? { type, program: "1", workspaces, ...hello } : { type: "workspaces", workspaces };
         if (type !== "undo") client.send(JSON.stringify({ event, re: id, at: "" }));
         else client.close();
       });
@@ -83,7 +84,7 @@ async function stub(program = "checkmate") {
 
 function connectionTo(place: Partial<Place> & { port: number }, permitted = true) {
   const find = () => ({ address: `ws://localhost:${place.port}`, token: TOKEN, known: true, ...place });
-  return new Connection({ find, folders: () => ["/repo"], permitted: () => permitted });
+  return new Connection({ find, folders: () => ["/repo"], permitted: () => permitted, patience: 300 });
 }
 
 test("the connection stands, is lost, and comes back by itself", async () => {
@@ -98,10 +99,30 @@ test("the connection stands, is lost, and comes back by itself", async () => {
       if (phases.join() === "closed,open") keep();
     });
   });
-  assert.equal(await connection.ask({ type: "undo", run: "r" }), null);
+  assert.deepEqual(await connection.ask({ type: "undo", run: "r" }), { type: "lost", sent: true });
+  assert.deepEqual(await connection.ask({ type: "undo", run: "r" }), { type: "lost", sent: false });
   await back;
   connection.dispose();
   daemon.close();
+});
+
+test("another port in the settings is another daemon", async () => {
+  const [one, other] = [await stub(), await stub("checkmate", { program: "2" })];
+  let { port } = one;
+  const find = () => ({ port, address: `ws://localhost:${port}`, token: TOKEN, known: true });
+  const connection = new Connection({ find, folders: () => [], permitted: () => true });
+  assert.equal(await connection.connect(), true);
+  const phases: string[] = [];
+  connection.changed.add(({ phase }) => phases.push(phase));
+  assert.equal(await connection.moved(), true);
+  assert.deepEqual(phases, [], "it is the same daemon");
+  port = other.port;
+  assert.equal(await connection.moved(), true);
+  assert.deepEqual(phases, ["connecting", "open"]);
+  assert.equal(connection.state.phase === "open" && connection.state.program, "2");
+  connection.dispose();
+  one.close();
+  other.close();
 });
 
 test("why there is no connection is a sentence with the address and the next step", async () => {
@@ -118,6 +139,14 @@ test("why there is no connection is a sentence with the address and the next ste
   assert.match((await why({ port: other.port })).reason, /Another program answers/);
   assert.match((await why({ port: daemon.port, token: "f".repeat(32) })).reason, /refused the token/);
   assert.match((await why({ port: daemon.port, known: false })).reason, /not known to be yours/);
+  const strange = await stub("checkmate", { type: "error", error: "Only version 7 is spoken." });
+  const refused = await why({ port: strange.port });
+  assert.match(refused.reason, /refuses this extension: Only version 7 is spoken\. Try again/);
+  assert.ok(refused.refused && refused.retryAt !== null, "it is tried again by itself too");
+  const silent = await stub("checkmate", null);
+  assert.match((await why({ port: silent.port })).reason, /does not greet back/);
+  strange.close();
+  silent.close();
   const distrusted = await why(daemon, false);
   assert.deepEqual([distrusted.retryAt, /not trusted/.test(distrusted.reason)], [null, true]);
   assert.deepEqual(await Promise.all([health(daemon.port), health(other.port), health(1)]), ["checkmate", "somebody else", "nobody"]);

@@ -1,4 +1,5 @@
 // Drives the packed extension in a real VS Code. test/run.sh prepares what it needs and starts it.
+import { createServer } from "node:http";
 import { WebSocket } from "ws";
 import { Workbench } from "./workbench.mjs";
 import { World } from "./world.mjs";
@@ -85,6 +86,7 @@ async function opening() {
       const values = await bench.page.locator(".settings-editor .setting-item-contents input").evaluateAll((inputs) => inputs.map((input) => input.value));
       return values.includes("/nowhere/checkmate");
     });
+    await bench.shot("setting-of-the-program");
     await bench.command("View: Close All Editors");
     await bench.command("DualAgent: Open Panel");
     world.set({ "checkmate.path": "" });
@@ -149,6 +151,18 @@ async function afterwards() {
   await step("the tests run on the tree", async () => {
     await bench.command("Checkmate: Run Tests");
     await bench.notification("The tests are green.").waitFor();
+  });
+  await step("the daemon's port is none that VS Code forwards and offers to open", async () => {
+    // VS Code looks for ports now and then: a page of somebody's says when it has.
+    const page = createServer((_, response) => response.end("A page"));
+    await new Promise((keep) => page.listen(0, "127.0.0.1", keep));
+    await bench.command("Ports: Focus on Ports View");
+    const rows = (port) => bench.page.locator(".part.panel .monaco-list-row", { hasText: String(port) });
+    await rows(page.address().port).first().waitFor({ timeout: 60_000 });
+    await bench.shot("ports");
+    page.close();
+    if ((await rows(world.daemonPort).count()) > 0) throw new Error("The daemon is taken for a web page.");
+    await bench.command("Problems: Focus on Problems View");
   });
   await step("Undo Run… takes the change back", async () => {
     await bench.command("Checkmate: Undo Run…");
@@ -297,6 +311,16 @@ async function untrustedAndTwoFolders() {
     await bench.until("a connection", async () => !(await bench.status.innerHTML()).includes("debug-disconnect"), 60);
     await bench.shot("trusted");
   });
+  await step("Open Panel alone starts a daemon that is not there", async () => {
+    const { pid } = world.daemonNote();
+    world.stopDaemon();
+    await bench.until("a status item that is disconnected", async () => (await bench.status.innerHTML()).includes("debug-disconnect"));
+    await bench.command("View: Close All Editors");
+    await bench.command("Checkmate: Open Panel");
+    await bench.until("a connection", async () => !(await bench.status.innerHTML()).includes("debug-disconnect"), 60);
+    await (await bench.panel()).getByText("Connected to daemon").last().waitFor();
+    if (world.daemonNote().pid === pid) throw new Error("The daemon is still the old one.");
+  });
   await step("with two folders the run's repository is asked for", async () => {
     await bench.command("View: Close All Editors");
     await bench.command("Checkmate: Run Cycle…");
@@ -327,15 +351,88 @@ async function untrustedAndTwoFolders() {
   await step("Decline in the notification goes to the builder", async () => {
     await bench.notification("May it be applied").waitFor({ timeout: 60_000 });
     await bench.press("May it be applied", "Decline");
-    const { runs } = await somebodyElse({ type: "list_runs", limit: 1 });
-    await bench.until("the answer in the run", async () => (await told(runs[0].run, "question_answered")).some(({ yes }) => !yes));
+    const run = await latest();
+    await bench.until("the answer in the run", async () => (await told(run, "question_answered")).some(({ yes }) => !yes));
+    await bench.until("the next change of the builder", async () => (await told(run, "question_asked")).length === 3);
+  });
+  await step("a command that does not fit in a notification is allowed only after it was shown", async () => {
+    await bench.press("May it be applied", "Apply");
+    const asks = bench.notification("asks to run a command that can be read only on a page");
+    await asks.waitFor({ timeout: 60_000 });
+    await bench.shot("long-command");
+    const buttons = await asks.getByRole("button").allInnerTexts();
+    if (buttons.some((name) => /Allow|Always/.test(name))) throw new Error(`A command can be allowed unread: ${buttons}`);
+    await bench.press("asks to run a command", "Show…");
+    await editorSays("test/math_test.sh");
+    await editorSays("It is one line of");
+    await bench.notification("that stands in the editor").getByRole("button", { name: "Allow once" }).waitFor();
+    await bench.shot("long-command-shown");
+  });
+  await step("Deny in the notification; Not now leaves the approved change where it is", async () => {
+    await bench.press("asks to run the command", "Deny");
+    const run = await latest();
+    await bench.until("the answer in the run", async () => (await told(run, "question_answered")).filter(({ yes }) => !yes).length === 2);
+    await bench.notification("Bring it into your working tree?").waitFor({ timeout: 60_000 });
+    await bench.press("Bring it into your working tree?", "Not now");
+    await bench.until("a status item that is approved", async () => / approved(?! and in)/.test(await bench.status.innerText()));
+    if (world.git("-C", world.second, "status", "--porcelain", "src").trim() !== "") throw new Error("The change is in the tree.");
+    await bench.command("View: Close All Editors");
+  });
+  await step("Bring into my tree in the history lands it", async () => {
+    await bench.command("Checkmate: Show History…");
+    await bench.pick("approved");
+    await bench.pick("Bring into my tree");
+    await bench.until("the change in the tree", async () => world.git("-C", world.second, "status", "--porcelain", "src").trim() !== "");
+    await bench.until("a status item that has landed", async () => (await bench.status.innerText()).includes("approved and in your tree"));
+    await bench.shot("landed-from-history");
+  });
+  await step("Ask the builder… at a finding of a run that is over begins a run that goes on from it", async () => {
+    // The scripted builder makes the same change again, so this one goes.
+    await somebodyElse({ type: "undo", run: await latest() });
+    await bench.until("the change taken back", async () => !(await bench.status.innerText()).includes("in your tree"));
+    world.configureSecond({ budget: { max_calls: 1 } });
+    await bench.command("Problems: Focus on Problems View");
+    // The other one is of the first repository.
+    await problems("Consider adding a test for zero").last().dblclick();
+    await (await quickFix("Ask the builder…")).click();
+    await bench.type("Checkmate: Ask the builder", "Add it.");
+    await bench.until("a run that follows", async () => {
+      const { runs } = await somebodyElse({ type: "list_runs", limit: 2 });
+      return runs[0].follows === runs[1].run && runs[0].request.startsWith("Add it.");
+    });
+    await bench.shot("follow-up");
+  });
+  await step("a run at the end of its budget goes on with a larger one from the history", async () => {
+    await bench.press("May it be applied", "Apply");
+    await bench.until("the end of the budget", async () => (await bench.status.innerText()).includes("not approved"), 60);
+    await bench.command("Checkmate: Show History…");
+    await bench.pick("not approved");
+    await bench.pick("Resume with a larger budget…");
+    await bench.shot("budget");
+    await bench.pick("Requests to agents");
+    await bench.type("Checkmate: Requests to agents", "20");
+    await bench.pick("Resume with this budget");
+    await bench.notification("May it be applied").waitFor({ timeout: 60_000 });
+  });
+  await step("a question outlives the daemon that asked it", async () => {
+    world.stopDaemon();
+    await bench.until("a status item that is disconnected", async () => (await bench.status.innerHTML()).includes("debug-disconnect"));
+    await bench.command("Notifications: Clear All Notifications");
+    await bench.command("Checkmate: Start Daemon");
+    await bench.notification("May it be applied").waitFor({ timeout: 60_000 });
+    await bench.shot("asked-again");
   });
   await step("Stop Run ends it", async () => {
     await bench.command("Checkmate: Stop Run");
     await bench.until("the run not approved", async () => (await bench.status.innerText()).includes("not approved"));
-    await bench.until("no notification of the command", async () => (await bench.notifications("asks to run").count()) === 0);
+    await bench.until("no notification of the change", async () => (await bench.notifications("May it be applied").count()) === 0);
     await bench.shot("stopped");
   });
+}
+
+/** The name of the latest run. */
+async function latest() {
+  return (await somebodyElse({ type: "list_runs", limit: 1 })).runs[0].run;
 }
 
 try {

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Findings } from "../src/findings.ts";
 import { Patch } from "../src/patch.ts";
-import { Runs } from "../src/runs.ts";
-import { dollars, inLine, inNotification, visible } from "../src/text.ts";
-import { questionWords, verdictText } from "../src/verdict.ts";
-import type { Event, Issue, Message, RunState } from "../src/wire.ts";
+import { type Deed, possible, Runs } from "../src/runs.ts";
+import { dollars, folded, inLine, inNotification, spelledOut, visible } from "../src/text.ts";
+import { commandPage, lostText, questionWords, standingText, verdictText } from "../src/verdict.ts";
+import type { Event, Issue, Message, Question, RunState } from "../src/wire.ts";
 
 const issue = (id: string | null, description = "words"): Issue => ({ severity: "major", description, issue_id: id });
 const state = (more: Partial<RunState> = {}): RunState => ({
@@ -73,7 +73,10 @@ test("runs that go on and the latest are followed, from where they were", async 
   assert.deepEqual(told, [1, 5]);
   assert.equal(runs.model("r1")?.questions.size, 1);
   runs.take({ event: { type: "run_changed", state: state({ standing: "interrupted" }) } });
-  assert.equal(runs.model("r1")?.questions.size, 0);
+  assert.deepEqual(runs.open("r1"), [], "nobody waits for an answer");
+  runs.take({ event: { type: "run_changed", state: state({ standing: "waiting" }) } });
+  assert.deepEqual(runs.open("r1").map(({ gate }) => gate), ["g"], "the run goes on with its question");
+  assert.deepEqual(told, [1, 5, 5]);
   runs.pause();
   await runs.begin(["/repo"]);
   assert.deepEqual(sent.at(-1), { type: "subscribe", run: "r1", from_seq: 6 });
@@ -85,6 +88,23 @@ test("runs that go on and the latest are followed, from where they were", async 
   ]);
   runs.take({ event: { type: "run_changed", state: state({ run: "r3", workspace: "/elsewhere" }) } });
   assert.equal(runs.get("r3"), undefined);
+});
+
+test("what a run still asks is asked again when the connection is back", async () => {
+  const ask = async (message: Message): Promise<Event> => {
+    if (message.type === "list_runs") return { type: "runs", runs: [state({ standing: "waiting" })] };
+    return message.type === "subscribe" ? { type: "subscribed", run: "r1", latest_seq: 1 } : { type: "done", message: "" };
+  };
+  const runs = new Runs(ask, () => true);
+  let told = 0;
+  await runs.begin(["/repo"]);
+  runs.take({ event: { type: "question_asked", gate: "g", question: { question: "land" } }, run: "r1", seq: 1 });
+  await new Promise((keep) => setTimeout(keep));
+  runs.told.add(() => told++);
+  runs.pause();
+  await runs.begin(["/repo"]);
+  await new Promise((keep) => setTimeout(keep));
+  assert.equal(told, 1);
 });
 
 test("the events of an older run are asked for, and no more than those", async () => {
@@ -108,13 +128,89 @@ test("text of agents cannot do anything", () => {
   assert.equal(inLine("one\n two\tthree", 100), "one two three");
   assert.equal(inLine("12345", 4), "123…");
   assert.ok(!inNotification("[press](command:workbench.action.quit)").includes("]("));
-  const words = questionWords({ question: "command", role: "builder", line: "rm\n-rf x" });
-  assert.equal(words.text, "The builder asks to run: rm -rf x");
-  assert.deepEqual([words.yes, words.always, words.no], ["Allow once", "Always", "Deny"]);
+});
+
+const command = (line: string): Question => ({ question: "command", role: "builder", line });
+
+test("a command may be allowed where all of it can be read, and only there", () => {
+  const words = (line: string, seen = false) => questionWords(command(line), seen) ?? assert.fail();
+  const buttons = (line: string, seen = false) => {
+    const { yes, always, no, show } = words(line, seen);
+    return [yes, always, no, show].filter((button) => button !== null);
+  };
+  assert.equal(words("wc -l src/math.sh").text, "The builder asks to run: wc -l src/math.sh");
+  const short = "wc -l ".padEnd(300, "x");
+  for (const line of ["wc -l src/math.sh", "grep 'prüfe' é.txt", short]) assert.deepEqual(buttons(line), ["Allow once", "Always", "Deny"], line);
+  const unread = [
+    `${short}x`,
+    `wc -l ${"src/math.sh ".repeat(30)}TAIL`,
+    "rm\n-rf x",
+    "rm  -rf x",
+    "rm -rf x ",
+    "rm\t-rf",
+    "rm\u00a0-rf",
+    "a\u001b[2Kb",
+    "a\u0000b",
+    "a\u200bb",
+    "a\u00adb",
+    "a\u{e0061}b",
+    "a\u3164b",
+    "a\u2800b",
+    "rm \u202e/x",
+    "rm \u05d0/b",
+    "[a](command:b)",
+  ];
+  for (const line of unread) {
+    assert.deepEqual(buttons(line), ["Deny", "Show…"], JSON.stringify(line));
+    assert.deepEqual(buttons(line, true), ["Allow once", "Always", "Deny", "Show…"]);
+    assert.ok(words(line).text.length < 300 && words(line, true).text.length < 300);
+  }
+  assert.equal(questionWords({ question: "invented" } as never), null);
+});
+
+test("the page of a command leaves nothing out", () => {
+  const line = `wc -l ${"src/math.sh ".repeat(30)}${"y".repeat(200)} \u202e\n  TAIL`;
+  const page = commandPage({ run: "r1", gate: "g", question: command(line) });
+  const pieces = page.split("\n").filter((text) => text.startsWith("    ")).map((text) => text.slice(4));
+  assert.equal(pieces.join(""), spelledOut(line));
+  assert.ok(pieces.every((piece) => [...piece].length <= 80));
+  assert.ok(spelledOut(line).endsWith(" \\u{202e}\\n  TAIL"), "what cannot be seen is spelled out");
+  assert.match(page, /It is one line of 575 characters, folded here/);
+  assert.deepEqual(folded("", 80), [""]);
+  assert.doesNotMatch(commandPage({ run: "r1", gate: "g", question: command("ls") }), /folded|spelled/);
+});
+
+test("what a run allows follows from where it stands", () => {
+  const deeds = (more: Partial<RunState>): Deed[] => possible(state(more));
+  assert.deepEqual(deeds({ standing: "waiting" }), ["stop"]);
+  assert.deepEqual(deeds({ standing: "interrupted" }), ["resume", "follow"]);
+  assert.deepEqual(deeds({ standing: "error" }), ["resume", "follow"]);
+  assert.deepEqual(deeds({ standing: "not_approved", stopped_by: "budget" }), ["raise", "follow"]);
+  assert.deepEqual(deeds({ standing: "not_approved", stopped_by: "oscillation" }), ["follow"]);
+  assert.deepEqual(deeds({ standing: "approved", stopped_by: "not_landed" }), ["land", "follow"]);
+  assert.deepEqual(deeds({ standing: "approved", landed: true }), ["undo", "follow"]);
+  assert.deepEqual(deeds({ standing: "applied", stopped_by: "taken_back" }), ["land", "follow"]);
+});
+
+test("words that are not known yet break nothing", () => {
+  assert.equal(standingText(state({ standing: "not_approved", stopped_by: "taken_back" })), "taken back");
+  assert.equal(standingText(state({ standing: "applied", stopped_by: "taken_back" })), "taken back");
+  assert.equal(standingText(state({ standing: "applied", landed: true })), "applied");
+  assert.equal(standingText(state({ standing: "not_approved", stopped_by: "invented" })), "not approved");
+  const odd = state({ standing: "half_way" as never, stopped_by: "invented" });
+  assert.equal(standingText(odd), "half way");
+  assert.match(verdictText(odd, undefined), /^HALF WAY/);
+  assert.match(verdictText(state({ standing: "applied", stopped_by: "taken_back" }), undefined), /^TAKEN BACK/);
+  assert.deepEqual(possible(odd), ["follow"]);
+});
+
+test("nobody is told that something was not done which may have been", () => {
+  assert.match(lostText(true), /may have been done/);
+  assert.match(lostText(false), /nothing was done/);
 });
 
 test("a verdict is a page of text", () => {
-  const runs = new Runs(async () => null, () => true);
+  const runs = new Runs(async () => ({ type: "lost", sent: false }), () => true);
   const gates = [{ gate: "red_green", state: "passed", passed: true, message: "Red on the old code." }];
   const verdict = { decision: "objections", gates, criteria: [{ text: "It works", holds: null }] } as const;
   const findings = [{ id: "a", issue: issue("a", "It fails"), status: { status: "open" } as const }];

@@ -24,6 +24,16 @@ test("in a browser the extension begins without error, and every command says wh
   assert.match(said.join(), /desktop or in a remote window/);
 });
 
+test("the port of the daemon is nothing that a window opens", () => {
+  const [pattern] = Object.keys(manifest.contributes.configurationDefaults["remote.portsAttributes"]);
+  // What VS Code compares is the command line as Linux has it, or as `ps` writes it.
+  for (const separator of ["\0", " "]) {
+    const isDaemon = (...words: string[]) => new RegExp(pattern ?? "").test(words.join(separator));
+    assert.ok(isDaemon("/home/me/.cargo/bin/checkmate", "serve", "--port", "9876"));
+    assert.ok(!isDaemon("node", "/home/me/checkmate/node_modules/.bin/vite", "serve"));
+  }
+});
+
 test("the palette says exactly what people know", () => {
   const titles = manifest.contributes.commands.map(({ category, title }) => `${category}: ${title}`);
   assert.deepEqual(titles.slice(0, 2), ["DualAgent: Open Panel", "Checkmate: Open Panel"]);

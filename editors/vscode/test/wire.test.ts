@@ -19,7 +19,7 @@ test("every message of the extension is one of the protocol", () => {
     run_cycle: { type: "run_cycle", request: "words", workspace: "/x", attended: true, follows: "r" },
     run_tests: { type: "run_tests", workspace: "/x" },
     cancel: { type: "cancel", run: "r", reason: "words" },
-    resume: { type: "resume", run: "r" },
+    resume: { type: "resume", run: "r", budget: { calls: 1, tokens: 1, cost_micro_usd: 1, minutes: 1 } },
     land: { type: "land", run: "r", how: "apply" },
     undo: { type: "undo", run: "r" },
     answer: { type: "answer", run: "r", gate: "g", reply: "always" },

@@ -1,6 +1,6 @@
 // A scratch world for the drive: a repository, a home folder, a `checkmate` with scripted agents, and a code-server.
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,6 +23,7 @@ const SETTINGS = {
 export class World {
   folder = mkdtempSync(join(tmpdir(), "checkmate-vscode-"));
   repository = join(this.folder, "calc");
+  second = join(this.folder, "second");
   home = join(this.folder, "home");
   shots = process.env.SHOTS ?? join(this.folder, "shots");
   #server = null;
@@ -53,7 +54,9 @@ export class World {
     writeFileSync(join(this.repository, ".dualagent.json"), `${JSON.stringify(configuration, null, 2)}\n`);
     for (const args of [["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "Begin"]]) this.git(...args);
     // What the extension finds: the real program, whose agents follow a script.
-    const wrapper = `#!/bin/sh\nexec '${this.checkmate}' "$@" --replay '${script}'\n`;
+    const program = join(this.folder, "checkmate");
+    symlinkSync(this.checkmate, program);
+    const wrapper = `#!/bin/sh\nexec '${program}' "$@" --replay '${script}'\n`;
     writeFileSync(join(this.home, ".cargo/bin/checkmate"), wrapper, { mode: 0o755 });
     this.daemonPort = await freePort();
     this.set({ "checkmate.port": this.daemonPort, "checkmate.autoStart": false });
@@ -92,13 +95,17 @@ export class World {
 
   /** Makes a second repository, which asks about every patch, and a workspace of both, and returns the workspace's file. */
   secondRepository() {
-    const second = join(this.folder, "second");
-    cpSync(this.repository, second, { recursive: true });
-    const configuration = JSON.parse(readFileSync(join(second, ".dualagent.json"), "utf8"));
-    writeFileSync(join(second, ".dualagent.json"), JSON.stringify({ ...configuration, approve_patches: true }));
+    cpSync(this.repository, this.second, { recursive: true });
+    this.configureSecond({ approve_patches: true });
     const file = join(this.folder, "both.code-workspace");
-    writeFileSync(file, JSON.stringify({ folders: [{ path: this.repository }, { path: second }] }));
+    writeFileSync(file, JSON.stringify({ folders: [{ path: this.repository }, { path: this.second }] }));
     return file;
+  }
+
+  /** Changes the configuration of the second repository. */
+  configureSecond(more) {
+    const file = join(this.second, ".dualagent.json");
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...more }));
   }
 
   /** Starts the real VS Code and returns its address. With `trust` it asks whether folders are trusted. */
