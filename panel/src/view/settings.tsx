@@ -2,6 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Configuration } from "../app/state.ts";
 import { visible } from "../text/visible.ts";
 import { usePanel } from "./context.ts";
+import { Confirm } from "./dialog.tsx";
 import { Rich } from "./text.tsx";
 
 /** The workspace's configuration: its text, what is wrong with it, and what it comes to. */
@@ -16,7 +17,7 @@ export function Settings({ configuration, online }: { configuration: Configurati
   const warnings = told?.warnings ?? [];
   const savable = online && changed && conflict === null && errors.length === 0 && phase !== "saving" && !loading;
   return (
-    <main class="settings" aria-label="Settings">
+    <>
       <header class="settings-head">
         <div>
           <h2>Settings</h2>
@@ -26,7 +27,7 @@ export function Settings({ configuration, online }: { configuration: Configurati
           <button type="button" class="primary" disabled={!savable} onClick={() => void panel.configuration.save()}>
             Save
           </button>
-          <button type="button" onClick={() => panel.configuration.close()}>
+          <button type="button" onClick={() => panel.configuration.leave(() => {})}>
             Close
           </button>
         </div>
@@ -109,6 +110,15 @@ export function Settings({ configuration, online }: { configuration: Configurati
           </div>
         </div>
       </div>
-    </main>
+      {configuration.leaving !== null && (
+        <Confirm
+          title="Leave the settings"
+          text="What you changed has not been saved."
+          action="Leave without saving"
+          onYes={() => panel.configuration.left(true)}
+          onClose={() => panel.configuration.left(false)}
+        />
+      )}
+    </>
   );
 }
