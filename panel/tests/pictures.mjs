@@ -74,6 +74,12 @@ const scenes = {
   refused: { first: priced("oscillation", 40_000) },
   arbiter: { first: upTo(priced("arbiter", 20_000), (frame) => frame.event.type === "arbiter_result") },
   home: { first: factorial, shown: null },
+  queued: { first: factorial, then: async (daemon, page) => {
+    daemon.send({ event: { type: "run_changed", state: { ...stateOf(factorial), run: "20261122-235959-zzzz", began: new Date().toISOString(), standing: "queued", landed: false, request: "Speed up the invoice export" } } });
+    const list = page.getByRole("button", { name: "Runs" });
+    if (await list.isVisible()) await list.click();
+    await page.locator(".run", { hasText: "Speed up the invoice export" }).first().click();
+  } },
   settings: { first: factorial, then: (_, page) => page.getByRole("button", { name: "Settings" }).click() },
   lost: { first: building, then: async (daemon) => {
     daemon.refuse = true;
@@ -83,7 +89,10 @@ const scenes = {
 const looks = {
   "wide-dark": { viewport: { width: 1440, height: 900 }, colorScheme: "dark" },
   "wide-light": { viewport: { width: 1440, height: 900 }, colorScheme: "light" },
+  middle: { viewport: { width: 1000, height: 900 }, colorScheme: "dark" },
   narrow: { viewport: { width: 500, height: 900 }, colorScheme: "dark" },
+  small: { viewport: { width: 400, height: 900 }, colorScheme: "dark" },
+  forced: { viewport: { width: 1440, height: 900 }, forcedColors: "active" },
 };
 
 const server = await servePanel();
