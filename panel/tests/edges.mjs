@@ -339,9 +339,17 @@ async function looks() {
   await covers("in forced colours it is seen what is pressed, current and first", async () => {
     await scene([run(name, building, { workspace: A })], { shown: name, forcedColors: "active" });
     await page.locator(".turn-head", { hasText: "Turn 1" }).click();
-    const back = (locator) => locator.first().evaluate((element) => getComputedStyle(element).backgroundColor);
-    const plain = await back(button("Side by side"));
-    for (const one of [button("Inline"), page.locator(".run[aria-current]")]) assert.notEqual(await back(one), plain);
+    const colours = (locator) => locator.first().evaluate((element) => [getComputedStyle(element).backgroundColor, getComputedStyle(element).color]);
+    const back = async (locator) => (await colours(locator))[0];
+    const chosen = await page.evaluate(() => {
+      document.body.style.setProperty("caret-color", "Highlight");
+      document.body.style.setProperty("outline-color", "HighlightText");
+      const { caretColor, outlineColor } = getComputedStyle(document.body);
+      return [caretColor, outlineColor];
+    });
+    assert.notDeepEqual(await colours(button("Side by side")), chosen);
+    for (const one of [button("Inline"), page.locator(".run[aria-current]")]) assert.deepEqual(await colours(one), chosen);
+    assert.equal((await colours(page.locator(".run[aria-current] .run-request")))[1], chosen[1]);
     await composer().fill("More");
     await seen(page.locator("button.primary:enabled"));
     assert.notEqual(await back(page.locator("button.primary:enabled")), await back(button("Run Tests")));
