@@ -231,8 +231,8 @@ async function connections() {
       globalThis.requestAnimationFrame = globalThis.draw;
       for (const callback of globalThis.held) globalThis.draw(callback);
     });
-    await page.waitForTimeout(200);
-    await seen(page.getByText("disconnected", { exact: true }));
+    await page.waitForTimeout(100);
+    assert.equal(await page.getByText("connected", { exact: true }).count(), 0);
   });
   await covers("a daemon that does not talk to this panel says why, and is asked again", async () => {
     const daemon = await scene([]);
@@ -315,6 +315,17 @@ async function looks() {
     await verdict("Changes requested");
     const width = await page.locator(".conversation").evaluate((element) => element.clientWidth);
     assert(width > 500, `${width} px`);
+    await page.locator(".turn-head", { hasText: "Turn 1" }).click();
+    await button("Side by side").first().click();
+    const sunk = await page.locator(".pair button.no").evaluateAll((numbers) => {
+      const range = document.createRange();
+      const below = (number) => {
+        range.selectNodeContents(number);
+        return range.getBoundingClientRect().top - number.getBoundingClientRect().top;
+      };
+      return Math.max(...numbers.filter((number) => number.offsetHeight > 30).map(below));
+    });
+    assert(sunk >= 0 && sunk < 6, `the number of a line that goes on below stands ${sunk} px under its beginning`);
     assert.equal(await page.locator(".run").count(), 0);
     await button("Runs").click();
     await page.locator(".run").click();

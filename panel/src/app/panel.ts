@@ -31,6 +31,8 @@ export class Panel {
   private readonly following = new Set<RunId>();
   private wantsSettings = false;
   private greeted = false;
+  /** The workspace that the person chose, rather than the one of a run that is shown. */
+  private chosen: string | null = null;
   /** A request that was sent and not answered, and the runs that were known then. */
   private doubt: { request: string; before: ReadonlySet<RunId> } | null = null;
   private searching: ReturnType<typeof setTimeout> | undefined;
@@ -260,10 +262,10 @@ export class Panel {
     if (this.store.state.workspaces.some((one) => one.root === root)) this.setWorkspace(root as string);
   }
 
-  /** A new request in an editor belongs to the folder that it has open. */
+  /** A new request in an editor belongs to the folder that it has open, whatever run was looked at. */
   private comeHome(): void {
-    const [first] = this.store.state.workspaces;
-    if (this.transport.editor !== undefined && first !== undefined) this.setWorkspace(first.root);
+    const home = this.chosen ?? this.store.state.workspaces[0]?.root;
+    if (this.transport.editor !== undefined && home !== undefined) this.setWorkspace(home);
   }
 
   private workspaceOf(run: RunId): string | null {
@@ -329,7 +331,10 @@ export class Panel {
   // Workspaces
 
   choose(root: string): void {
-    this.configuration.leave(() => this.setWorkspace(root));
+    this.configuration.leave(() => {
+      this.chosen = root;
+      this.setWorkspace(root);
+    });
   }
 
   private setWorkspace(root: string): void {

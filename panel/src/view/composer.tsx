@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { AppState } from "../app/state.ts";
 import { isLive } from "../model/headline.ts";
 import { visible } from "../text/visible.ts";
-import type { LandPolicy, RunState, TaskKind } from "../wire/protocol.ts";
+import type { LandPolicy, RunId, RunState, TaskKind } from "../wire/protocol.ts";
 import { usePanel } from "./context.ts";
 import { useMedia } from "./hooks.ts";
 
@@ -32,7 +32,6 @@ export function Composer(props: { state: AppState; run: RunState | undefined; wo
   const [land, setLand] = useState<LandPolicy | "">("");
   const [kind, setKind] = useState<TaskKind | "">("");
   const [sending, setSending] = useState(false);
-  const small = useMedia("(max-width: 480px)");
   const online = state.connection.phase === "open";
   const workspace = state.workspaces.find((one) => one.root === state.workspace);
   const usable = online && workspace !== undefined && workspace.problem === null;
@@ -44,26 +43,20 @@ export function Composer(props: { state: AppState; run: RunState | undefined; wo
     if (state.drafted !== drafted.current) area.current?.focus();
     drafted.current = state.drafted;
   }, [state.drafted]);
-  const send = async (action: (text: string) => Promise<boolean>) => {
+  const send = async (action: (words: string, view: RunId | null) => Promise<boolean>) => {
     // What was typed just now may not be drawn yet.
     const { shown: view, drafts } = panel.store.state;
     const words = drafts.get(view) ?? "";
     if (words.trim() === "" || sending) return;
     setSending(true);
-    const done = await action(words);
+    const done = await action(words, view);
     setSending(false);
     if (done) panel.write("", view);
   };
   const run = () =>
-    send((words) => panel.runCycle(words, { follows: settled && follow ? state.shown : null, land: land || null, kind: kind || null }));
-  const tell = () => send((words) => panel.comment(state.shown as string, words, null));
+    send((words, view) => panel.runCycle(words, { follows: settled && follow ? view : null, land: land || null, kind: kind || null }));
+  const tell = () => send((words, view) => panel.comment(view as RunId, words, null));
   const ready = usable && text.trim() !== "" && !sending;
-  const choices = (
-    <>
-      <Choice label="When approved" value={land} options={LAND} onChoose={setLand} />
-      <Choice label="Kind of change" value={kind} options={KINDS} onChoose={setKind} />
-    </>
-  );
   return (
     <form
       class="composer"
@@ -95,14 +88,7 @@ export function Composer(props: { state: AppState; run: RunState | undefined; wo
               <input type="checkbox" checked={follow} onChange={(event) => setFollow(event.currentTarget.checked)} /> Goes on from this run
             </label>
           )}
-          {small ? (
-            <details class="fold options-fold">
-              <summary>{[land, kind].every((one) => one === "") ? "Options" : "Options, changed"}</summary>
-              {choices}
-            </details>
-          ) : (
-            choices
-          )}
+          <Choices land={land} kind={kind} onLand={setLand} onKind={setKind} />
           {workspace !== undefined && workspace.problem !== null && (
             <span class="err">{visible(workspace.problem)}</span>
           )}
@@ -122,6 +108,25 @@ export function Composer(props: { state: AppState; run: RunState | undefined; wo
         </div>
       </div>
     </form>
+  );
+}
+
+/** How a change lands and what kind it is; folded where the page is small. */
+function Choices(props: { land: LandPolicy | ""; kind: TaskKind | ""; onLand: (land: LandPolicy | "") => void; onKind: (kind: TaskKind | "") => void }) {
+  const { land, kind, onLand, onKind } = props;
+  const small = useMedia("(max-width: 480px)");
+  const choices = (
+    <>
+      <Choice label="When approved" value={land} options={LAND} onChoose={onLand} />
+      <Choice label="Kind of change" value={kind} options={KINDS} onChoose={onKind} />
+    </>
+  );
+  if (!small) return choices;
+  return (
+    <details class="fold options-fold">
+      <summary>{land === "" && kind === "" ? "Options" : "Options, changed"}</summary>
+      {choices}
+    </details>
   );
 }
 

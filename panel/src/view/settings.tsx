@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Configuration } from "../app/state.ts";
 import { visible } from "../text/visible.ts";
+import type { ConfigurationValue } from "../wire/protocol.ts";
 import { usePanel } from "./context.ts";
 import { Confirm } from "./dialog.tsx";
 import { Rich } from "./text.tsx";
@@ -84,31 +85,7 @@ export function Settings({ configuration, online }: { configuration: Configurati
             {phase === "settled" && !saved && errors.length === 0 && warnings.length === 0 && <p class="muted">Nothing is wrong with it.</p>}
           </div>
         </div>
-        <div class="settings-values">
-          <h3>What it comes to</h3>
-          <div class="table-box" tabIndex={0} role="region" aria-label="Values of the configuration">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Key</th>
-                  <th scope="col">Value</th>
-                  <th scope="col">From</th>
-                </tr>
-              </thead>
-              <tbody>
-                {(told?.values ?? []).map((value) => (
-                  <tr key={value.key}>
-                    <th scope="row" class="mono">
-                      {visible(value.key)}
-                    </th>
-                    <td class="mono">{visible(value.value)}</td>
-                    <td class="muted">{visible(value.from)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        </div>
+        <Values values={told?.values ?? []} />
       </div>
       {configuration.leaving !== null && (
         <Confirm
@@ -120,5 +97,36 @@ export function Settings({ configuration, online }: { configuration: Configurati
         />
       )}
     </>
+  );
+}
+
+/** What each key comes to, and where that is said. */
+function Values({ values }: { values: ConfigurationValue[] }) {
+  return (
+    <div class="settings-values">
+      <h3>What it comes to</h3>
+      <div class="table-box" tabIndex={0} role="region" aria-label="Values of the configuration">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Key</th>
+              <th scope="col">Value</th>
+              <th scope="col">From</th>
+            </tr>
+          </thead>
+          <tbody>
+            {values.map((value) => (
+              <tr key={value.key}>
+                <th scope="row" class="mono">
+                  {visible(value.key)}
+                </th>
+                <td class="mono">{visible(value.value)}</td>
+                <td class="muted">{visible(value.from)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
   );
 }
