@@ -140,6 +140,7 @@ async function questions() {
     await settingsText().fill('{ "land": "ask" }');
     daemon.send(ask(name, "g1", command("ls"), seq + 1));
     await seen(page.locator(".settings .question"));
+    assert.equal(await page.locator("button.primary:visible").count(), 1, "one blue button at a time");
     await page.locator(".run", { hasText: "Before" }).click();
     await page.locator("dialog").getByRole("button", { name: "Cancel" }).click();
     assert.equal(await settingsText().inputValue(), '{ "land": "ask" }');

@@ -52,7 +52,7 @@ export function App({ panel }: { panel: Panel }) {
         {state.configuration !== null ? (
           <main class="settings" aria-label="Settings">
             <Waiting model={model} driven={driven} others={others} />
-            <Settings configuration={state.configuration} online={online} />
+            <Settings configuration={state.configuration} asked={asked} online={online} />
           </main>
         ) : (
           <>

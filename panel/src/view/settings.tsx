@@ -7,7 +7,7 @@ import { Confirm } from "./dialog.tsx";
 import { Rich } from "./text.tsx";
 
 /** The workspace's configuration: its text, what is wrong with it, and what it comes to. */
-export function Settings({ configuration, online }: { configuration: Configuration; online: boolean }) {
+export function Settings({ configuration, asked, online }: { configuration: Configuration; asked: boolean; online: boolean }) {
   const panel = usePanel();
   const area = useRef<HTMLTextAreaElement>(null);
   const { told, draft, file, phase, conflict, saved } = configuration;
@@ -25,7 +25,7 @@ export function Settings({ configuration, online }: { configuration: Configurati
           <p class="muted mono path">{visible(told?.path ?? configuration.workspace)}</p>
         </div>
         <div class="buttons">
-          <button type="button" class="primary" disabled={!savable} onClick={() => void panel.configuration.save()}>
+          <button type="button" class={asked ? undefined : "primary"} disabled={!savable} onClick={() => void panel.configuration.save()}>
             Save
           </button>
           <button type="button" onClick={() => panel.configuration.leave(() => {})}>
