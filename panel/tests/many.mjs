@@ -146,6 +146,8 @@ const longReply = await measured(
     }),
   [state.run, COUNT + 1],
 );
+const told = await page.evaluate(() => document.querySelectorAll(".message.live p").length);
+if (told < 50 || told > 60) problems.push(`${told} lines of the long reply are in the page; the last 50 are enough.`);
 const scroll = await measured(async () => {
   const began = performance.now();
   const timeline = document.querySelector(".timeline");
