@@ -34,6 +34,8 @@ export default defineConfig({
     modulePreload: false,
     assetsInlineLimit: 0,
     cssCodeSplit: false,
+    // dist/SOURCE lies there too, and the names of the files are always the same.
+    emptyOutDir: false,
     rollupOptions: {
       output: {
         entryFileNames: "panel.js",

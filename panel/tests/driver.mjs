@@ -27,7 +27,11 @@ export const composer = () => page.getByRole("textbox", { name: /What should be 
 export const seen = (locator, timeout = 15_000) => locator.first().waitFor({ timeout });
 export const gone = (locator) => locator.first().waitFor({ state: "hidden", timeout: 15_000 });
 export const verdict = (title) => seen(page.locator(".verdict-title", { hasText: title }), 30_000);
-export const question = (text) => seen(page.locator(".question", { hasText: text }), 30_000);
+export async function question(text) {
+  await seen(page.locator(".question", { hasText: text }), 30_000);
+  // Keys answer nothing at first.
+  await page.waitForTimeout(550);
+}
 
 export async function eventually(holds) {
   for (let tries = 0; tries < 100 && !(await holds()); tries++) await page.waitForTimeout(50);
@@ -36,7 +40,9 @@ export async function eventually(holds) {
 
 /** The colour that a label of that kind really has, as a hue in degrees and a saturation. */
 async function hue(kind) {
-  const rgb = await message(kind).first().locator(".label").evaluate((label) => getComputedStyle(label).color);
+  let rgb = "";
+  // A message that is drawn anew just then has no colour.
+  await eventually(async () => (rgb = await message(kind).first().locator(".label").evaluate((label) => getComputedStyle(label).color)) !== "");
   const [red, green, blue] = rgb.match(/[\d.]+/g).map((part) => Number(part) / 255);
   const high = Math.max(red, green, blue);
   const spread = high - Math.min(red, green, blue);
@@ -73,7 +79,7 @@ export async function open(address) {
   page.on("pageerror", (error) => problems.push(`${step}: ${error}`));
   page.on("console", (entry) => {
     const text = entry.text();
-    if (entry.type() === "error" && !text.includes("WebSocket connection")) problems.push(`${step}: ${text}`);
+    if (entry.type() === "error" && !text.includes("WebSocket connection") && !entry.location().url.endsWith("/healthz")) problems.push(`${step}: ${text}`);
   });
   if (process.argv.includes("--dist")) {
     // Not index.html: a page that came from a test may not connect to this machine.

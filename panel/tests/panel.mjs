@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { browser, button, composer, connected, count, covers, eventually, gone, isAccessible, isColoured, message, open, page, problems, question, seen, show, step, verdict } from "./driver.mjs";
+import { edges } from "./edges.mjs";
 import { script, World } from "./world.mjs";
 
 const program = process.env.CHECKMATE ?? new URL("../../target/debug/checkmate", import.meta.url).pathname;
@@ -159,6 +160,9 @@ async function landing() {
     await button("Take it back").click();
     await seen(page.getByText("taken back from your tree"));
     assert.doesNotMatch(content("src/math.sh"), /factorial\(\)/);
+    await seen(message("status").filter({ hasText: "then taken back. Land brings it into your tree again." }));
+    assert.equal(await message("warning").count(), 0);
+    assert.equal(await page.getByText("checkmate land").count(), 0);
   });
 }
 
@@ -242,6 +246,7 @@ async function listAndSettings() {
     await page.keyboard.type("zero handle");
     await seen(page.getByText("1 run found"));
     await seen(page.locator("mark"));
+    assert.doesNotMatch(await page.locator(".excerpt").first().textContent(), /["{}[\]]/);
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await seen(message("user").filter({ hasText: "handle zero" }));
@@ -366,6 +371,35 @@ async function narrow() {
   });
 }
 
+async function places() {
+  await covers("a run that waits for its turn is told and can be stopped", async () => {
+    await world.stop();
+    await world.start(repository, script("factorial", () => ({ latency_ms: 4000 })), "--max-runs", "1");
+    await connected();
+    for (const text of ["Go first", "Go second"]) {
+      await button("New request").click();
+      await composer().fill(text);
+      await button("Run Cycle").click();
+      await seen(message("user").filter({ hasText: text }));
+    }
+    await verdict("Queued");
+    await seen(message("status").filter({ hasText: "Queued: it begins when its turn comes." }));
+    await button("Stop").click();
+    await verdict("Stopped");
+    await page.locator(".run", { hasText: "Go first" }).click();
+    await button("Stop").click();
+    await verdict("Stopped");
+  });
+  await covers("a page with a wrong token says that it is the token", async () => {
+    const before = page;
+    await open(`http://localhost:${world.port}/#token=wrong`);
+    await seen(page.getByText("The daemon does not let this page in"));
+    await seen(page.getByText("daemon/token"));
+    await page.context().close();
+    show(before);
+  });
+}
+
 async function example() {
   await covers("the example of a client in JavaScript was told every event once, over every restart", async () => {
     const ends = () => world.told.filter((line) => line.endsWith(" cycle_complete")).length;
@@ -380,7 +414,7 @@ async function example() {
   });
 }
 
-const LATEST = 300_000;
+const LATEST = 420_000;
 const alarm = setTimeout(() => {
   console.error(`not ok - ${step}: it took too long`);
   process.exit(1);
@@ -396,7 +430,9 @@ try {
   await listAndSettings();
   await refusal();
   await narrow();
+  await places();
   await example();
+  await edges();
   assert.deepEqual(problems, []);
   console.log(`1..${count}`);
 } catch (error) {

@@ -46,7 +46,22 @@ const runs = (first) => [
   { frames: arbiter, state: stateOf(arbiter) },
   { frames: [], state: { ...stateOf(arbiter), ...rejected, request: "Speed up the invoice export", standing: "not_approved", stopped_by: "max_iterations", landed: false } },
   { frames: oscillation, state: stateOf(oscillation) },
+  { frames: [], state: { ...stateOf(arbiter), run: "20261122-235959-zzzz", began: new Date().toISOString(), request: "Rename the exporter", standing: "queued", landed: false } },
 ];
+const back = "Approved and landed, then taken back. `checkmate land RUN` brings the change to your tree again.";
+const undone = [
+  ...factorial,
+  ...[
+    { type: "command_taken", command: { command: "taken_back" } },
+    { type: "cycle_complete", success: false, message: back, iterations: 2 },
+    { type: "outcome", outcome: { outcome: "not_approved", stopped_by: "not_landed", reason: back } },
+  ].map((event, index) => ({ ...factorial.at(-1), event, seq: factorial.length + 1 + index })),
+];
+const show = async (page, request) => {
+  const list = page.getByRole("button", { name: "Runs" });
+  if (await list.isVisible()) await list.click();
+  await page.locator(".run", { hasText: request }).click();
+};
 const ask = (question, seq) => ({ event: { type: "question_asked", gate: "g1", question }, run: factorial[0].run, task: "main", seq, at: new Date().toISOString() });
 const chunk = (text, start) => ({ event: { type: "stream_chunk", role: "builder", chunk: text, start }, run: factorial[0].run, seq: building.at(-1).seq, at: new Date().toISOString() });
 const values = [
@@ -74,6 +89,8 @@ const scenes = {
   refused: { first: priced("oscillation", 40_000) },
   arbiter: { first: upTo(priced("arbiter", 20_000), (frame) => frame.event.type === "arbiter_result") },
   home: { first: factorial, shown: null },
+  queued: { first: factorial, then: (_, page) => show(page, "Rename the exporter") },
+  undone: { first: undone },
   settings: { first: factorial, then: (_, page) => page.getByRole("button", { name: "Settings" }).click() },
   lost: { first: building, then: async (daemon) => {
     daemon.refuse = true;
@@ -83,7 +100,10 @@ const scenes = {
 const looks = {
   "wide-dark": { viewport: { width: 1440, height: 900 }, colorScheme: "dark" },
   "wide-light": { viewport: { width: 1440, height: 900 }, colorScheme: "light" },
+  middle: { viewport: { width: 1000, height: 900 }, colorScheme: "dark" },
   narrow: { viewport: { width: 500, height: 900 }, colorScheme: "dark" },
+  small: { viewport: { width: 400, height: 900 }, colorScheme: "dark" },
+  forced: { viewport: { width: 1440, height: 900 }, forcedColors: "active" },
 };
 
 const server = await servePanel();

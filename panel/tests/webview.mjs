@@ -36,7 +36,10 @@ await page.getByRole("button", { name: "Try now" }).click();
 assert((await posted()).some((one) => one.panel === "retry"));
 await post({ host: "opened" });
 await page.waitForFunction(() => globalThis.posted.filter((one) => one.panel === "send").length >= 3);
-const workspaces = [{ root: "/w", name: "w", branch: "main", problem: null }];
+const workspaces = [
+  { root: "/w", name: "w", branch: "main", problem: null },
+  { root: state.workspace, name: "elsewhere", branch: null, problem: null },
+];
 await frame({ event: { type: "hello", version: 1, program: "0", workspaces, runs_at_once: 1 }, re: (await sent("hello")).id });
 await frame({ event: { type: "runs", runs: [state], more: false }, re: (await sent("list_runs")).id });
 await page.locator(".message", { hasText: "Connected to daemon" }).waitFor();
@@ -60,6 +63,11 @@ await frame({ event: { type: "status", message: "Still here." }, run: state.run,
 await page.locator(".message", { hasText: "Still here." }).waitFor();
 await post({ host: "frame", text: "{ no JSON" });
 await page.locator('.message[data-kind="error"]', { hasText: "no JSON" }).waitFor();
+// A run of another repository is followed up there; a new request belongs to the window's folder.
+await page.locator(".workspace", { hasText: "elsewhere" }).waitFor();
+await page.getByRole("button", { name: "Runs" }).click();
+await page.getByRole("button", { name: "New request" }).click();
+await page.locator(".workspace", { hasText: "w · main" }).waitFor();
 await post({ host: "settings" });
 await page.waitForFunction(() => globalThis.posted.some((one) => one.panel === "send" && one.text.includes('"get_configuration"')));
 const look = await page.evaluate(() => ({ background: getComputedStyle(document.body).backgroundColor, scheme: getComputedStyle(document.documentElement).colorScheme }));

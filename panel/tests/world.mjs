@@ -38,10 +38,10 @@ export class World {
   }
 
   /** Starts the daemon, on the same port as before if it ran already. */
-  async start(workspace, agents) {
+  async start(workspace, agents, ...more) {
     const file = join(this.folder, "script.json");
     writeFileSync(file, JSON.stringify(agents));
-    const args = ["serve", "--workspace", workspace, "--port", String(this.port ?? 0), "--replay", file];
+    const args = ["serve", "--workspace", workspace, "--port", String(this.port ?? 0), "--replay", file, ...more];
     const env = { ...process.env, HOME: this.home };
     for (const name of Object.keys(env)) if (name.startsWith("XDG_")) delete env[name];
     this.daemon = spawn(this.program, args, { cwd: workspace, env, stdio: ["ignore", "pipe", "pipe"] });
@@ -49,16 +49,21 @@ export class World {
     this.address = await new Promise((told, failed) => {
       const read = (data) => {
         said += data;
-        const found = /http:\/\/localhost:(\d+)\/#token=\w+/.exec(said);
+        const found = /Listening on ws:\/\/localhost:(\d+)/.exec(said);
         if (found === null) return;
         this.port = Number(found[1]);
-        told(found[0]);
+        told(`http://localhost:${this.port}/#token=${this.token()}`);
       };
       this.daemon.stdout.on("data", read);
       this.daemon.stderr.on("data", read);
       this.daemon.on("exit", () => failed(new Error(`The daemon ended: ${said}`)));
       setTimeout(() => failed(new Error(`The daemon does not tell its address: ${said}`)), 20_000);
     });
+  }
+
+  /** What lets a page in; the program says it to people only, not to a test. */
+  token() {
+    return readFileSync(join(this.home, ".local/state/checkmate/daemon/token"), "utf8").trim();
   }
 
   /** Starts the example of a client in JavaScript; what it writes is in `told`, line by line. */

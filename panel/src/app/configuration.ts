@@ -3,6 +3,8 @@ import type { Configuration } from "./state.ts";
 import type { Store } from "./store.ts";
 
 const CHECK_PAUSE_MS = 350;
+/** What a file begins with that does not exist. */
+const EMPTY = "{\n}\n";
 
 /** The settings: the text of a workspace's configuration, checked while it is typed. */
 export class ConfigurationEditor {
@@ -16,14 +18,31 @@ export class ConfigurationEditor {
   /** Opens the configuration of the chosen workspace. */
   async open(): Promise<void> {
     const workspace = this.store.state.workspace;
-    if (workspace === null) return;
-    this.put({ workspace, file: null, draft: "", told: null, phase: "loading", conflict: null, saved: false });
+    if (workspace === null || (this.now?.workspace === workspace && this.now.phase !== "loading")) return;
+    this.put({ workspace, file: null, draft: "", told: null, phase: "loading", conflict: null, saved: false, leaving: null });
     const event = await this.ask({ type: "get_configuration", workspace });
     if (event?.type !== "configuration" || this.now?.workspace !== workspace) return;
-    this.put({ ...this.now, file: event.text, draft: event.text ?? "{\n}\n", told: event, phase: "settled" });
+    this.put({ ...this.now, file: event.text, draft: event.text ?? EMPTY, told: event, phase: "settled" });
   }
 
-  close(): void {
+  /** Closes the settings and goes on with something else, after asking where a draft would be lost. */
+  leave(then: () => void): void {
+    const now = this.now;
+    if (now !== null && now.phase !== "loading" && now.draft !== (now.file ?? EMPTY)) return this.put({ ...now, leaving: then });
+    this.drop();
+    then();
+  }
+
+  /** The person has said whether the draft may be dropped. */
+  left(drops: boolean): void {
+    const now = this.now;
+    if (now === null) return;
+    if (!drops) return this.put({ ...now, leaving: null });
+    this.drop();
+    now.leaving?.();
+  }
+
+  private drop(): void {
     clearTimeout(this.timer);
     this.store.change({ configuration: null });
   }
@@ -55,13 +74,19 @@ export class ConfigurationEditor {
     const after = this.now;
     if (after === null || after.workspace !== workspace) return;
     if (event?.type === "configuration" && event.saved) {
-      this.put({ ...after, phase: "settled", file: draft, told: event, saved: true });
+      const isWhole = after.draft === draft;
+      this.put({ ...after, phase: "settled", file: draft, told: event, saved: isWhole });
+      // What was typed while it was written has not been checked.
+      if (!isWhole) this.edit(after.draft);
       return;
     }
     const current = await this.ask({ type: "get_configuration", workspace });
     const conflict = current?.type === "configuration" && current.text !== file ? { text: current.text } : null;
     const told = event?.type === "configuration" ? event : after.told;
-    this.put({ ...after, phase: "settled", conflict, told });
+    const latest = this.now;
+    if (latest === null || latest.workspace !== workspace) return;
+    this.put({ ...latest, phase: "settled", conflict, told });
+    if (latest.draft !== draft) this.edit(latest.draft);
   }
 
   /** After a conflict: takes what the file says by now, or keeps the draft and writes over it with the next save. */
@@ -70,7 +95,7 @@ export class ConfigurationEditor {
     if (now?.conflict == null) return;
     const file = now.conflict.text;
     this.put({ ...now, file, conflict: null });
-    this.edit(keep === "draft" ? now.draft : (file ?? "{\n}\n"));
+    this.edit(keep === "draft" ? now.draft : (file ?? EMPTY));
   }
 
   private get now(): Configuration | null {

@@ -13,10 +13,10 @@ export function mergeRuns(known: RunState[], told: RunState[]): RunState[] {
 }
 
 /** The runs that lead to a run, as far as they are known: the first one first. */
-export function conversation(runs: RunState[], last: RunId | null): RunState[] {
+export function conversation(known: ReadonlyMap<RunId, RunState>, last: RunId | null): RunState[] {
   const chain: RunState[] = [];
   for (let run = last; run !== null; ) {
-    const state = runs.find((one) => one.run === run);
+    const state = known.get(run);
     if (state === undefined || chain.includes(state)) break;
     chain.unshift(state);
     run = state.follows ?? null;

@@ -3,12 +3,19 @@ import type { EventOf, Hit, RunId, RunState, WorkspaceState } from "../wire/prot
 import type { Closed } from "../wire/transport.ts";
 
 /** Whether there is a daemon at the other end. */
-export type Connection = { phase: "connecting" } | { phase: "open"; program: string } | { phase: "closed"; why: Closed };
+export type Connection =
+  | { phase: "connecting" }
+  | { phase: "open"; program: string }
+  /** It answers, but does not talk to this panel. */
+  | { phase: "refused"; error: string }
+  | { phase: "closed"; why: Closed };
 
 /** Something to tell the person now, beside the timeline. */
 export interface NoticeText {
   tone: "plain" | "error";
   text: string;
+  /** A run that it is about and that is not shown. */
+  run: RunId | null;
 }
 
 /** What a search came to. */
@@ -30,6 +37,8 @@ export interface Configuration {
   /** What the file says by now, where somebody else wrote it in between. */
   conflict: { text: string | null } | null;
   saved: boolean;
+  /** What is done when the draft may be dropped; set while the person is asked. */
+  leaving: (() => void) | null;
 }
 
 /** Everything the panel shows that is not in a run. */
@@ -39,14 +48,17 @@ export interface AppState {
   /** The root of the chosen workspace. */
   workspace: string | null;
   runs: RunState[];
-  moreRuns: boolean;
+  /** The run that the older ones stand before; null if there are none. */
+  older: RunId | null;
   search: Search | null;
   /** The run that is shown; null for a new conversation. */
   shown: RunId | null;
   notice: NoticeText | null;
   configuration: Configuration | null;
-  /** What is put into the request box from outside, such as a question about a finding. */
-  draft: { text: string; stamp: number; about: Place | null };
+  /** What stands in the request box, for each run and for a new conversation. */
+  drafts: ReadonlyMap<RunId | null, string>;
+  /** Another number whenever words were put into the box from outside, such as a question about a finding. */
+  drafted: number;
   announced: { polite: string; urgent: string };
 }
 
@@ -63,12 +75,13 @@ export function emptyState(): AppState {
     workspaces: [],
     workspace: null,
     runs: [],
-    moreRuns: false,
+    older: null,
     search: null,
     shown: null,
     notice: null,
     configuration: null,
-    draft: { text: "", stamp: 0, about: null },
+    drafts: new Map(),
+    drafted: 0,
     announced: { polite: "", urgent: "" },
   };
 }

@@ -1,5 +1,6 @@
-import type { Taken } from "../model/run.ts";
-import type { Frame, RunId } from "../wire/protocol.ts";
+import type { NewItem } from "../model/item.ts";
+import type { RunModel, Taken } from "../model/run.ts";
+import type { Frame, RunId, RunState } from "../wire/protocol.ts";
 import { readFrame } from "../wire/validate.ts";
 import { announce } from "./announce.ts";
 import { mergeRuns } from "./runs.ts";
@@ -24,6 +25,8 @@ export interface StoreListener {
 export class Store {
   state: AppState = emptyState();
   readonly models = new Models();
+  /** How runs stand, also those that the list does not reach. */
+  readonly known = new Map<RunId, RunState>();
   private readonly watchers = new Set<() => void>();
   private queue: string[] = [];
   private head = 0;
@@ -48,10 +51,19 @@ export class Store {
   /** Says something in the conversation that is shown. */
   say(kind: "status" | "error" | "warning", text: string): void {
     const at = new Date().toISOString();
-    const model = this.models.get(this.state.shown);
-    if (kind === "status") model.say({ kind, lines: [{ text, at }], at });
-    else model.say({ kind, text, at });
+    this.add(this.models.get(this.state.shown), kind === "status" ? { kind, lines: [{ text, at }], at } : { kind, text, at });
+  }
+
+  /** Adds a message to a conversation. */
+  add(model: RunModel, item: NewItem): void {
+    model.say(item);
     this.schedule();
+  }
+
+  /** Forgets frames of a connection that is lost: what is durable in them comes again with the next one. */
+  drop(): void {
+    this.queue = [];
+    this.head = 0;
   }
 
   receive(text: string): void {
@@ -119,9 +131,14 @@ export class Store {
       case "workspaces":
         return this.workspaces(event.workspaces);
       case "runs":
-        this.state = { ...this.state, runs: mergeRuns(this.state.runs, event.runs) };
+        for (const state of event.runs) this.known.set(state.run, state);
+        return;
+      case "found":
+        // A search tells what a journal says, which is not whether somebody drives it just now.
+        for (const { state } of event.hits) if (!this.known.has(state.run)) this.known.set(state.run, state);
         return;
       case "run_changed":
+        this.known.set(event.state.run, event.state);
         this.state = { ...this.state, runs: mergeRuns(this.state.runs, [event.state]) };
         return;
       case "subscribed":
@@ -129,7 +146,6 @@ export class Store {
         return;
       case "accepted":
       case "done":
-      case "found":
       case "file":
       case "configuration":
         return;
@@ -145,11 +161,10 @@ export class Store {
       if (taken === "gap") this.listener().missing(frame.run);
       return;
     }
-    const model = this.models.get(this.state.shown);
-    // Errors that answer a message are told by who sent it.
-    if (frame.event.type === "error" && frame.re == null) this.say("error", frame.event.error);
+    // What answers a message is told by who sent it.
+    if (frame.re != null) return;
+    if (frame.event.type === "error") this.say("error", frame.event.error);
     else if (frame.event.type === "status" && this.state.connection.phase === "open") this.say("status", frame.event.message);
-    else if (frame.event.type === "tests_output") model.say({ kind: "tests", output: frame.event, at: frame.at });
   }
 
   private workspaces(workspaces: AppState["workspaces"]): void {

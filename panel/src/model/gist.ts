@@ -7,40 +7,94 @@ export interface Gist {
 }
 
 const TOLD = new Set(["plan", "stopping", "description", "reasoning", "reason", "text"]);
+/** A reply that has not begun after so many characters is none. */
+const PREFACE = 400;
 
-/** Reads the beginning of a JSON reply. Null if it is none: then the text itself is worth showing. */
-export function gist(text: string): Gist | null {
-  const start = text.indexOf("{");
-  if (start < 0 || start > 400 || (text.slice(0, start).trim() !== "" && !text.slice(0, start).includes("```"))) return null;
-  const found: Gist = { lines: [], patchLines: 0 };
-  let key = "";
-  let at = start + 1;
-  while (at < text.length) {
-    const open = text.indexOf('"', at);
-    if (open < 0) break;
-    const { value, end, closed } = string(text, open);
-    at = end;
-    const colon = closed ? /^\s*:/.exec(text.slice(end, end + 20)) : null;
-    if (colon !== null) {
-      key = value;
-      at = end + colon[0].length;
-    } else if (TOLD.has(key)) {
-      if (value.trim() !== "") found.lines.push(value);
-    } else if (key === "patch") {
-      found.patchLines += value === "" ? 0 : value.replace(/\n$/, "").split("\n").length;
+/** Reads the beginning of a JSON reply, and goes on where it was as more of it arrives. */
+export class GistReader {
+  private readonly gist: Gist = { lines: [], patchLines: 0 };
+  private at = 0;
+  private begun = false;
+  /** The objects and lists that are open, as `{` and `[`. */
+  private readonly open: string[] = [];
+  private isKey = false;
+  private key = "";
+  private inString = false;
+  /** Whether nothing was told yet of the string that is open, or of its line in a patch. */
+  private fresh = true;
+
+  /** What the whole text so far tells. Null if it is no reply: then the text itself is worth showing. */
+  read(text: string): Gist | null {
+    if (!this.begun && !this.begin(text)) return null;
+    while (this.at < text.length) {
+      if (!this.inString) this.step(text[this.at++] as string);
+      else if (!this.piece(text)) break;
+    }
+    return this.gist;
+  }
+
+  private begin(text: string): boolean {
+    const start = text.slice(0, PREFACE + 1).indexOf("{");
+    const preface = text.slice(0, Math.max(start, 0));
+    if (start < 0 || (preface.trim() !== "" && !preface.includes("```"))) return false;
+    this.begun = true;
+    this.at = start;
+    return true;
+  }
+
+  /** Takes a character outside of strings. */
+  private step(character: string): void {
+    if (this.open.length === 0 && character !== "{") return;
+    if (character === '"') {
+      this.inString = true;
+      this.fresh = true;
+      if (this.isKey) this.key = "";
+    } else if (character === "{" || character === "[") this.open.push(character);
+    else if (character === "}" || character === "]") this.open.pop();
+    if (character === "{" || character === ",") this.isKey = this.open.at(-1) === "{";
+    else if (character === ":" || character === "[") this.isKey = false;
+  }
+
+  /** Takes what is there of the string that is open, up to its end. False if more has to arrive first. */
+  private piece(text: string): boolean {
+    let end = this.at;
+    while (end < text.length && text[end] !== '"') {
+      const length = text[end] !== "\\" ? 1 : text[end + 1] === "u" ? 6 : 2;
+      if (end + length > text.length) break;
+      end += length;
+    }
+    if (end > this.at) this.told(unescape(text.slice(this.at, end)));
+    this.at = end;
+    if (text[end] !== '"') return false;
+    this.at++;
+    this.inString = false;
+    return true;
+  }
+
+  private told(piece: string): void {
+    if (this.isKey) {
+      this.key += piece;
+    } else if (TOLD.has(this.key)) {
+      const said = this.fresh ? "" : this.gist.lines.pop();
+      if (said !== "" || piece.trim() !== "") {
+        this.gist.lines.push(said + piece);
+        this.fresh = false;
+      }
+    } else if (this.key === "patch") {
+      this.counted(piece);
     }
   }
-  return found;
-}
 
-/** The string that begins with the quote at `open`, as far as it is there. */
-function string(text: string, open: number): { value: string; end: number; closed: boolean } {
-  let at = open + 1;
-  while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
-  const closed = at < text.length;
-  const whole = text.slice(open + 1, Math.min(at, text.length));
-  const raw = closed ? whole : whole.replace(/\\(u[0-9a-fA-F]{0,3})?$/, "");
-  return { value: unescape(raw), end: Math.min(at + 1, text.length), closed };
+  private counted(piece: string): void {
+    for (const [index, line] of piece.split("\n").entries()) {
+      // A line break that nothing stands before ends an empty line.
+      if (index > 0 && this.fresh) this.gist.patchLines++;
+      if (index > 0) this.fresh = true;
+      if (line === "" || !this.fresh) continue;
+      this.gist.patchLines++;
+      this.fresh = false;
+    }
+  }
 }
 
 function unescape(raw: string): string {

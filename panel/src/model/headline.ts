@@ -44,23 +44,40 @@ const STOPPED: Record<StoppedBy, string> = {
   dependency_failed: "A task that it depends on failed.",
 };
 
+/** Whether it is a patch of the person's own that was applied and then taken back. */
+export function isTakenBack(stopped: string | null | undefined): boolean {
+  return stopped === "taken_back";
+}
+
 /** What stopped a run, in a sentence. */
 export function stoppedText(stopped: StoppedBy): string {
   return STOPPED[stopped];
 }
 
+/** Whether somebody drives a run, or will when its turn comes. Of one whose state is not known that cannot be said. */
+export function isLive(state: RunState | undefined): boolean {
+  return state !== undefined && ["queued", "running", "waiting"].includes(state.standing);
+}
+
 /** What is to be said of a run in one sentence, from its events alone. */
 export function headline(model: RunModel, state: RunState | undefined): Headline {
   const verdictTurn = model.verdict?.turn ?? model.turn;
+  if (state?.standing === "queued") {
+    return { tone: "idle", title: "Queued", sentence: "It begins when its turn comes.", changes: [], turn: verdictTurn };
+  }
   if (model.started === null) return { tone: "idle", title: "No verdict yet", sentence: "", changes: [], turn: 0 };
-  if (model.questions.size > 0) {
-    const after = model.verdict?.verdict.decision === "approved" ? "Approved. " : "";
-    const sentence = `${after}The run goes on when you have answered.`;
-    return { tone: "warn", title: "Waiting for you", sentence, changes: [], turn: verdictTurn };
+  if (state === undefined && !model.over) {
+    const sentence = "It has no end, and whether somebody drives it is not known here. If nobody does, Resume goes on with it.";
+    return { tone: "idle", title: "Not over", sentence, changes: [], turn: verdictTurn };
   }
   if (state?.standing === "interrupted" && !model.over) {
     const sentence = "Nobody drives it. Resume goes on where it stopped.";
     return { tone: "idle", title: "Interrupted", sentence, changes: [], turn: verdictTurn };
+  }
+  if (model.questions.size > 0) {
+    const after = model.verdict?.verdict.decision === "approved" ? "Approved. " : "";
+    const sentence = `${after}The run goes on when you have answered.`;
+    return { tone: "warn", title: "Waiting for you", sentence, changes: [], turn: verdictTurn };
   }
   return model.over ? { ...settled(model, state), turn: verdictTurn } : going(model);
 }
@@ -84,6 +101,9 @@ function settled(model: RunModel, state: RunState | undefined): Told {
     if (stopped_by === "not_landed") {
       const where = model.takenBack ? "The change was taken back from your tree." : "It is not in your tree yet.";
       return { tone: "ok", title: "Approved", sentence: `Nothing is against it. ${where}`, changes: [] };
+    }
+    if (isTakenBack(stopped_by)) {
+      return { tone: "idle", title: "Taken back", sentence: "Your patch was taken back from your tree. Land brings it in again.", changes: [] };
     }
     const next = NEXT[stopped_by];
     const title = stopped_by === "cancelled" ? "Stopped" : "Not approved";
@@ -140,6 +160,7 @@ export function standingTone(state: RunState): { tone: Tone; word: string } {
       return { tone: "ok", word: state.landed ? "your patch · applied" : "your patch · taken back" };
     case "not_approved":
       if (state.stopped_by === "cancelled") return { tone: "idle", word: "stopped" };
+      if (isTakenBack(state.stopped_by)) return { tone: "idle", word: "your patch · taken back" };
       if (state.stopped_by === "not_landed") return { tone: "ok", word: "approved · not in your tree" };
       return { tone: "err", word: `not approved · ${shortStop(state.stopped_by)}` };
     case "error":

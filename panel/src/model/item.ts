@@ -20,7 +20,8 @@ export type Item = { key: number; at: string } & (
   | { kind: "builder"; reply: BuilderReply; cost: AnswerCost | null }
   | { kind: "reviewer"; role: Role; text: string; cost: AnswerCost | null }
   | { kind: "patch"; patch: string; before: string | null; turn: number }
-  | { kind: "tests"; output: EventOf<"tests_output"> }
+  /** `own`: of the person's tree as it is, rather than of the run. */
+  | { kind: "tests"; output: EventOf<"tests_output">; own: boolean }
   | { kind: "evidence"; outputs: EventOf<"tests_output">[] }
   | { kind: "review"; review: Review; turn: number }
   | { kind: "success"; text: string }
@@ -100,6 +101,16 @@ export class Timeline {
     }
     block.items.push({ ...item, key: this.nextKey++ } as Item);
     block.revision++;
+  }
+
+  /** Takes the latest message away, if it is of that kind. */
+  withdraw(kind: Item["kind"]): void {
+    const section = this.last;
+    const block = section?.blocks.at(-1);
+    if (section === undefined || block?.items.at(-1)?.kind !== kind) return;
+    block.items.pop();
+    block.revision++;
+    section.revision++;
   }
 
   /** Status lines and runs of evidence that follow each other are one message. */

@@ -3,6 +3,7 @@ import type { EventOf, Frame, Outcome, Question, Role, RunId, Usage, Verdict, Wo
 import { isMainCheck } from "./checks.ts";
 import { describeCommand } from "./commands.ts";
 import { Findings } from "./findings.ts";
+import { GistReader } from "./gist.ts";
 import { type AnswerCost, type NewItem, Timeline } from "./item.ts";
 
 /** An agent's reply while it arrives. */
@@ -10,6 +11,8 @@ export interface Stream {
   role: Role;
   text: string;
   began: string;
+  /** Reads the text as it arrives. */
+  gist: GistReader;
 }
 
 /** A question that a person has not answered. */
@@ -55,6 +58,8 @@ export class RunModel {
   patch: string | null = null;
   latestAt = "";
   endedAt: string | null = null;
+  /** When its agents were done: what lands or is taken back later is no work of theirs. */
+  settledAt: string | null = null;
   /** Another number whenever something is another. */
   revision = 0;
   /** What could not be done last. */
@@ -68,6 +73,12 @@ export class RunModel {
   /** Whether its end was told. A run that goes on again after that is not over. */
   get over(): boolean {
     return this.endedAt !== null;
+  }
+
+  /** The latest verdict, unless it is of a candidate that is not the latest any more. */
+  get decided(): Verdict | null {
+    const { verdict } = this;
+    return verdict === null || (verdict.turn < this.checksTurn && !this.over) ? null : verdict.verdict;
   }
 
   /** Takes one frame of this run. Durable events count without gaps; one that was seen is dropped. */
@@ -110,7 +121,7 @@ export class RunModel {
 
   private chunk({ role, chunk, start }: EventOf<"stream_chunk">, at: string): void {
     const open = this.streams.get(role);
-    if (start) this.streams.set(role, { role, text: chunk, began: open?.text === "" ? open.began : at });
+    if (start) this.streams.set(role, { role, text: chunk, began: open?.text === "" ? open.began : at, gist: new GistReader() });
     else if (open !== undefined) this.streams.set(role, { ...open, text: open.text + chunk });
   }
 
@@ -125,6 +136,7 @@ export class RunModel {
         return;
       case "turn_started":
         this.reopen();
+        this.settledAt = null;
         this.turn = event.turn;
         this.of = event.of;
         this.timeline.open(event.turn, at);
@@ -134,6 +146,7 @@ export class RunModel {
         return this.status(this.trouble !== "" && event.message.startsWith(`${this.trouble} `) ? event.message.slice(this.trouble.length + 1) : event.message, at);
       case "part_started":
         this.reopen();
+        if (event.work.work === "call") this.settledAt = null;
         this.parts.set(event.part, { work: event.work, began: at });
         return;
       case "part_ended":
@@ -204,12 +217,20 @@ export class RunModel {
         return this.end(at);
       case "outcome":
         this.outcome = event.outcome;
+        if (event.outcome.outcome === "not_approved" && event.outcome.stopped_by === "not_landed") this.notLanded(event.outcome.reason, at);
         if (event.outcome.outcome === "error" && this.failure !== this.named(event.outcome.message)) {
           this.failure = this.named(event.outcome.message);
           this.timeline.add({ kind: "error", text: this.failure, at });
         }
         return this.end(at);
     }
+  }
+
+  /** Approved and not in the tree is no warning. What the terminal would type, a button does here. */
+  private notLanded(reason: string, at: string): void {
+    this.timeline.withdraw("warning");
+    const again = this.takenBack ? " again" : "";
+    this.status(`${reason.replace(/ `checkmate .*$/s, "")} Land brings it into your tree${again}.`, at);
   }
 
   /** In messages, `RUN` stands for the run's name. */
@@ -241,7 +262,7 @@ export class RunModel {
       this.checksTurn = this.turn;
     }
     if (event.check !== "baseline") this.checks = [...this.checks.slice(-99), event];
-    if (isMainCheck(event.check)) this.timeline.add({ kind: "tests", output: event, at });
+    if (isMainCheck(event.check)) this.timeline.add({ kind: "tests", output: event, own: false, at });
     else this.timeline.add({ kind: "evidence", outputs: [event], at });
   }
 
@@ -299,6 +320,7 @@ export class RunModel {
 
   private end(at: string): void {
     this.endedAt = at;
+    this.settledAt ??= at;
     this.streams.clear();
     this.parts.clear();
     this.questions.clear();

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { isLive, isTakenBack } from "../model/headline.ts";
 import type { RunModel } from "../model/run.ts";
 import type { Limits, RunState } from "../wire/protocol.ts";
 import { usePanel } from "./context.ts";
@@ -51,13 +52,15 @@ export function RunActions({ model, state, online }: { model: RunModel; state: R
 export function possible(model: RunModel, state: RunState | undefined) {
   const standing = state?.standing;
   const { outcome } = model;
+  const live = isLive(state);
   const stopped = outcome?.outcome === "not_approved" ? outcome.stopped_by : state?.stopped_by;
   const landed = state === undefined ? outcome?.outcome === "approved" && !model.takenBack : state.landed;
-  const live = standing === undefined ? model.started !== null && !model.over : ["queued", "running", "waiting"].includes(standing);
   return {
     stop: live,
-    resume: !live && (standing === "interrupted" || standing === "error" || stopped === "budget" || model.failure !== null),
-    land: !live && !landed && (stopped === "not_landed" || standing === "approved"),
+    resume:
+      !live &&
+      ((standing === undefined && !model.over) || standing === "interrupted" || standing === "error" || stopped === "budget" || model.failure !== null),
+    land: !live && !landed && (stopped === "not_landed" || isTakenBack(stopped) || standing === "approved"),
     undo: !live && landed,
   };
 }
@@ -96,8 +99,9 @@ const LIMITS = [
 function ResumeDialog({ model, onClose }: { model: RunModel; onClose: () => void }) {
   const panel = usePanel();
   const budget = model.started?.event.budget ?? {};
-  // Only a run that came to the end of its budget takes another one.
+  // A run that came to the end of its budget takes another one, and so does one that failed.
   const isSpent = model.outcome?.outcome === "not_approved" && model.outcome.stopped_by === "budget";
+  const takesBudget = isSpent || model.failure !== null;
   const [texts, setTexts] = useState(() => LIMITS.map(({ key, scale }) => (budget[key] == null ? "" : String(budget[key] / scale))));
   const go = () => {
     const limits: Limits = {};
@@ -120,7 +124,7 @@ function ResumeDialog({ model, onClose }: { model: RunModel; onClose: () => void
           It goes on where it stopped; nothing that was paid is paid again.
           {isSpent && " The limit that was reached has to be larger."}
         </p>
-        <div class="limits" hidden={!isSpent}>
+        <div class="limits" hidden={!takesBudget}>
           {LIMITS.map(({ key, label, step }, index) => (
             <label key={key}>
               {label}

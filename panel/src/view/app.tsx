@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Panel } from "../app/panel.ts";
-import { headline } from "../model/headline.ts";
+import { headline, isLive } from "../model/headline.ts";
 import type { RunModel } from "../model/run.ts";
 import type { RunState } from "../wire/protocol.ts";
 import { visible } from "../text/visible.ts";
@@ -17,6 +17,7 @@ import { useMedia } from "./hooks.ts";
 import { Icon, ToneIcon } from "./icon.tsx";
 import { Settings } from "./settings.tsx";
 import { TimelineView } from "./timeline.tsx";
+import { Rich } from "./text.tsx";
 import { isTyping, Waiting } from "./waiting.tsx";
 
 /** The whole panel. */
@@ -25,40 +26,45 @@ export function App({ panel }: { panel: Panel }) {
   const [, redraw] = useState(0);
   useEffect(() => store.watch(() => redraw((times) => times + 1)), [store]);
   const narrow = useMedia("(max-width: 900px)");
+  // Three columns would leave the conversation a strip.
+  const folded = useMedia("(max-width: 1150px)");
   const [listOpen, setListOpen] = useState(false);
   const { state } = store;
   const model = store.models.get(state.shown);
-  const run = state.runs.find((one) => one.run === state.shown);
+  const run = state.shown === null ? undefined : store.known.get(state.shown);
   const others = state.runs.filter((one) => one.standing === "waiting" && one.run !== state.shown);
-  // An interrupted run has no end, but nobody to go on with it either.
-  const driven = !model.over && run?.standing !== "interrupted";
+  // A run without an end is not always one that goes on.
+  const driven = !model.over && isLive(run);
   const asked = driven && model.questions.size > 0;
   useTitle(asked || others.length > 0, run);
   useSearchKey(() => setListOpen(true));
   const online = state.connection.phase === "open";
-  const showList = !narrow || listOpen;
+  const showList = !folded || listOpen;
   return (
     <PanelContext.Provider value={panel}>
-      <div class={`panel${narrow ? " narrow" : ""}`}>
-        <Header state={state} model={model} run={run} narrow={narrow} listOpen={listOpen} onList={() => setListOpen(!listOpen)} />
+      <div class={`panel${narrow ? " narrow" : folded ? " folded" : ""}`}>
+        <Header state={state} model={model} run={run} narrow={narrow} folded={folded} listOpen={listOpen} onList={() => setListOpen(!listOpen)} />
         {showList && (
           <nav class="list" aria-label="Runs">
             <History state={state} onChosen={() => setListOpen(false)} />
           </nav>
         )}
         {state.configuration !== null ? (
-          <Settings configuration={state.configuration} online={online} />
+          <main class="settings" aria-label="Settings">
+            <Waiting model={model} driven={driven} others={others} />
+            <Settings configuration={state.configuration} asked={asked} online={online} />
+          </main>
         ) : (
           <>
             <main class="conversation" aria-label="Conversation">
               {narrow && state.shown !== null && <VerdictStrip model={model} run={run} driven={driven} />}
               {state.shown === null && <Welcome />}
-              <TimelineView key={state.shown ?? ""} model={model} driven={driven} earlier={conversation(state.runs, model.started?.event.follows ?? null)} />
+              <TimelineView key={state.shown ?? ""} model={model} run={run} driven={driven} earlier={conversation(store.known, model.started?.event.follows ?? run?.follows ?? null)} />
               <div class="bottom">
                 <Disconnected connection={state.connection} />
                 <Waiting model={model} driven={driven} others={others} />
                 <Notice panel={panel} />
-                <Composer state={state} model={model} asked={asked} driven={driven} />
+                <Composer state={state} run={run} workspace={model.started?.event.workspace ?? run?.workspace ?? null} asked={asked} />
               </div>
             </main>
             {!narrow && state.shown !== null && (
@@ -125,12 +131,22 @@ function Welcome() {
 function Notice({ panel }: { panel: Panel }) {
   const { notice } = panel.store.state;
   if (notice === null) return null;
+  const { run } = notice;
   return (
     <div class={`notice ${notice.tone}`} role={notice.tone === "error" ? "alert" : "status"}>
-      <p>{visible(notice.text)}</p>
-      <button type="button" class="quiet" onClick={() => panel.dismiss()}>
-        Dismiss
-      </button>
+      <p>
+        <Rich text={notice.text} />
+      </p>
+      <div class="buttons">
+        {run !== null && (
+          <button type="button" onClick={() => panel.show(run)}>
+            Show it
+          </button>
+        )}
+        <button type="button" class="quiet" onClick={() => panel.dismiss()}>
+          Dismiss
+        </button>
+      </div>
     </div>
   );
 }

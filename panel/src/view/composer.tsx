@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { AppState } from "../app/state.ts";
-import type { RunModel } from "../model/run.ts";
+import { isLive } from "../model/headline.ts";
 import { visible } from "../text/visible.ts";
-import type { LandPolicy, TaskKind } from "../wire/protocol.ts";
+import type { LandPolicy, RunId, RunState, TaskKind } from "../wire/protocol.ts";
 import { usePanel } from "./context.ts";
+import { useMedia } from "./hooks.ts";
 
 const LAND: [LandPolicy | "", string][] = [
   ["", "Land as configured"],
@@ -22,10 +23,11 @@ const KINDS: [TaskKind | "", string][] = [
 ];
 
 /** The request box. */
-export function Composer({ state, model, asked, driven }: { state: AppState; model: RunModel; asked: boolean; driven: boolean }) {
+export function Composer(props: { state: AppState; run: RunState | undefined; workspace: string | null; asked: boolean }) {
+  const { state, run: shown, asked } = props;
   const panel = usePanel();
   const area = useRef<HTMLTextAreaElement>(null);
-  const [text, setText] = useState("");
+  const text = state.drafts.get(state.shown) ?? "";
   const [follow, setFollow] = useState(true);
   const [land, setLand] = useState<LandPolicy | "">("");
   const [kind, setKind] = useState<TaskKind | "">("");
@@ -33,23 +35,27 @@ export function Composer({ state, model, asked, driven }: { state: AppState; mod
   const online = state.connection.phase === "open";
   const workspace = state.workspaces.find((one) => one.root === state.workspace);
   const usable = online && workspace !== undefined && workspace.problem === null;
-  const live = state.shown !== null && model.started !== null && driven;
-  const settled = state.shown !== null && model.started !== null && !driven;
+  const live = isLive(shown);
+  // A run of another repository is nothing to go on from here.
+  const settled = state.shown !== null && !live && props.workspace !== null && props.workspace === state.workspace;
+  const drafted = useRef(state.drafted);
   useEffect(() => {
-    if (state.draft.stamp === 0) return;
-    setText(state.draft.text);
-    area.current?.focus();
-  }, [state.draft.stamp]);
-  const send = async (action: () => Promise<boolean>) => {
-    if (text.trim() === "" || sending) return;
+    if (state.drafted !== drafted.current) area.current?.focus();
+    drafted.current = state.drafted;
+  }, [state.drafted]);
+  const send = async (action: (words: string, view: RunId | null) => Promise<boolean>) => {
+    // What was typed just now may not be drawn yet.
+    const { shown: view, drafts } = panel.store.state;
+    const words = drafts.get(view) ?? "";
+    if (words.trim() === "" || sending) return;
     setSending(true);
-    const done = await action();
+    const done = await action(words, view);
     setSending(false);
-    if (done) setText("");
+    if (done) panel.write("", view);
   };
   const run = () =>
-    send(() => panel.runCycle(text, { follows: settled && follow ? state.shown : null, land: land || null, kind: kind || null }));
-  const tell = () => send(() => panel.comment(state.shown as string, text, state.draft.about));
+    send((words, view) => panel.runCycle(words, { follows: settled && follow ? view : null, land: land || null, kind: kind || null }));
+  const tell = () => send((words, view) => panel.comment(view as RunId, words, null));
   const ready = usable && text.trim() !== "" && !sending;
   return (
     <form
@@ -68,7 +74,7 @@ export function Composer({ state, model, asked, driven }: { state: AppState; mod
         rows={2}
         value={text}
         placeholder={live ? "Tell the builder something, or ask for another change…" : "Ask for a change…   Ctrl+Enter runs the cycle"}
-        onInput={(event) => setText(event.currentTarget.value)}
+        onInput={(event) => panel.write(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
           event.preventDefault();
@@ -82,8 +88,7 @@ export function Composer({ state, model, asked, driven }: { state: AppState; mod
               <input type="checkbox" checked={follow} onChange={(event) => setFollow(event.currentTarget.checked)} /> Goes on from this run
             </label>
           )}
-          <Choice label="When approved" value={land} options={LAND} onChoose={setLand} />
-          <Choice label="Kind of change" value={kind} options={KINDS} onChoose={setKind} />
+          <Choices land={land} kind={kind} onLand={setLand} onKind={setKind} />
           {workspace !== undefined && workspace.problem !== null && (
             <span class="err">{visible(workspace.problem)}</span>
           )}
@@ -103,6 +108,25 @@ export function Composer({ state, model, asked, driven }: { state: AppState; mod
         </div>
       </div>
     </form>
+  );
+}
+
+/** How a change lands and what kind it is; folded where the page is small. */
+function Choices(props: { land: LandPolicy | ""; kind: TaskKind | ""; onLand: (land: LandPolicy | "") => void; onKind: (kind: TaskKind | "") => void }) {
+  const { land, kind, onLand, onKind } = props;
+  const small = useMedia("(max-width: 480px)");
+  const choices = (
+    <>
+      <Choice label="When approved" value={land} options={LAND} onChoose={onLand} />
+      <Choice label="Kind of change" value={kind} options={KINDS} onChoose={onKind} />
+    </>
+  );
+  if (!small) return choices;
+  return (
+    <details class="fold options-fold">
+      <summary>{land === "" && kind === "" ? "Options" : "Options, changed"}</summary>
+      {choices}
+    </details>
   );
 }
 

@@ -8,14 +8,14 @@ import { Icon, Logo } from "./icon.tsx";
 import { WorkspaceSwitcher } from "./workspaces.tsx";
 
 /** Where one is, whether the daemon is there, and what can be done with the shown run. */
-export function Header(props: { state: AppState; model: RunModel; run: RunState | undefined; narrow: boolean; listOpen: boolean; onList: () => void }) {
-  const { state, model, run, narrow, listOpen, onList } = props;
+export function Header(props: { state: AppState; model: RunModel; run: RunState | undefined; narrow: boolean; folded: boolean; listOpen: boolean; onList: () => void }) {
+  const { state, model, run, narrow, folded, listOpen, onList } = props;
   const panel = usePanel();
   const online = state.connection.phase === "open";
   const { total } = model;
   return (
     <header class="top">
-      {narrow && (
+      {folded && (
         <button type="button" class="plain" aria-expanded={listOpen} aria-label="Runs" onClick={onList}>
           <Icon name="list" />
         </button>
@@ -36,14 +36,14 @@ export function Header(props: { state: AppState; model: RunModel; run: RunState 
           {count(total.input_tokens + total.output_tokens)} tokens
         </span>
       )}
-      {state.shown !== null && model.started !== null && <RunActions model={model} state={run} online={online} />}
+      {state.shown !== null && (model.started !== null || run !== undefined) && <RunActions model={model} state={run} online={online} />}
       <button
         type="button"
         class="plain"
         aria-label="Settings"
         aria-pressed={state.configuration !== null}
         disabled={!online || state.workspace === null}
-        onClick={() => (state.configuration === null ? void panel.configuration.open() : panel.configuration.close())}
+        onClick={() => (state.configuration === null ? void panel.configuration.open() : panel.configuration.leave(() => {}))}
       >
         <Icon name="gear" />
       </button>
@@ -52,9 +52,9 @@ export function Header(props: { state: AppState; model: RunModel; run: RunState 
 }
 
 function ConnectionChip({ connection }: { connection: Connection }) {
-  const words = { connecting: "connecting", open: "connected", closed: "disconnected" }[connection.phase];
+  const words = { connecting: "connecting", open: "connected", refused: "refused", closed: "disconnected" }[connection.phase];
   return (
-    <span class={`chip connection ${connection.phase}`} role="status">
+    <span class={`chip connection ${connection.phase === "refused" ? "closed" : connection.phase}`} role="status">
       <span class="dot" aria-hidden="true" />
       <span class="connection-word">{words}</span>
     </span>

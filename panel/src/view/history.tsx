@@ -2,6 +2,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { AppState } from "../app/state.ts";
 import { standingTone } from "../model/headline.ts";
 import { day, duration, money, several } from "../text/format.ts";
+import { plain } from "../text/plain.ts";
 import { visible } from "../text/visible.ts";
 import type { RunState } from "../wire/protocol.ts";
 import { usePanel } from "./context.ts";
@@ -14,6 +15,7 @@ export const History = memo(
   ({ state, onChosen }: { state: AppState; onChosen: () => void }) => {
     const panel = usePanel();
     const { search, runs } = state;
+    const names = repositories(state);
     const choose = (run: string | null) => {
       panel.show(run);
       onChosen();
@@ -27,7 +29,7 @@ export const History = memo(
           </button>
         </div>
         {search !== null ? (
-          <SearchHits state={state} choose={choose} />
+          <SearchHits state={state} names={names} choose={choose} />
         ) : (
           <>
             {byDay(runs).map(([name, some]) => (
@@ -35,14 +37,14 @@ export const History = memo(
                 <h3>{name}</h3>
                 <ul>
                   {some.map((run) => (
-                    <RunRow key={run.run} run={run} current={run.run === state.shown} excerpt={null} choose={choose} />
+                    <RunRow key={run.run} run={run} where={names?.get(run.workspace)} current={run.run === state.shown} excerpt={null} choose={choose} />
                   ))}
                 </ul>
               </section>
             ))}
             {runs.length === 0 && <p class="muted history-empty">No runs yet. What you ask for appears here.</p>}
-            {state.moreRuns && (
-              <button type="button" class="more" onClick={() => void panel.loadRuns(runs.at(-1)?.run ?? null)}>
+            {state.older !== null && (
+              <button type="button" class="more" onClick={() => void panel.loadRuns(state.older)}>
                 Older runs
               </button>
             )}
@@ -51,7 +53,7 @@ export const History = memo(
       </div>
     );
   },
-  ({ state }) => [state.runs, state.search, state.shown, state.moreRuns],
+  ({ state }) => [state.runs, state.search, state.shown, state.older, state.workspaces],
 );
 
 function SearchBox({ query }: { query: string }) {
@@ -87,7 +89,8 @@ function SearchBox({ query }: { query: string }) {
   );
 }
 
-function SearchHits({ state, choose }: { state: AppState; choose: (run: string) => void }) {
+function SearchHits(props: { state: AppState; names: ReadonlyMap<string, string> | null; choose: (run: string) => void }) {
+  const { state, names, choose } = props;
   const hits = state.search?.hits ?? null;
   if (hits === null) return <p class="muted history-empty">Searching…</p>;
   if (hits.length === 0) return <p class="muted history-empty">No run has all of these words.</p>;
@@ -95,34 +98,43 @@ function SearchHits({ state, choose }: { state: AppState; choose: (run: string) 
     <section aria-label="Found">
       <h3>{several(hits.length, "run")} found</h3>
       <ul>
-        {hits.map((hit) => (
-          <RunRow key={hit.state.run} run={hit.state} current={hit.state.run === state.shown} excerpt={hit.excerpt} choose={choose} />
+        {hits.map(({ state: run, excerpt }) => (
+          <RunRow key={run.run} run={run} where={names?.get(run.workspace)} current={run.run === state.shown} excerpt={excerpt} choose={choose} />
         ))}
       </ul>
     </section>
   );
 }
 
-function RunRow(props: { run: RunState; current: boolean; excerpt: string | null; choose: (run: string) => void }) {
-  const { run, current, excerpt, choose } = props;
+/** What each repository is called, where there are several. */
+function repositories({ workspaces, runs }: AppState): ReadonlyMap<string, string> | null {
+  const names = new Map(workspaces.map(({ root, name }) => [root, name]));
+  for (const { workspace } of runs) if (!names.has(workspace)) names.set(workspace, workspace.split(/[\\/]/).at(-1) ?? workspace);
+  return names.size > 1 ? names : null;
+}
+
+function RunRow(props: { run: RunState; where: string | undefined; current: boolean; excerpt: string | null; choose: (run: string) => void }) {
+  const { run, where, current, excerpt, choose } = props;
   const { tone, word } = standingTone(run);
   return (
     <li>
       <button type="button" class="run" data-rove aria-current={current ? "true" : undefined} onClick={() => choose(run.run)}>
         <span class={`dot tone-${tone}`} aria-hidden="true" />
         <span class="run-request">{visible(run.request)}</span>
-        <span class="run-state number">{stateLine(run, word)}</span>
+        <span class="run-state number">{stateLine(run, word, where)}</span>
         {excerpt !== null && <Excerpt text={excerpt} />}
       </button>
     </li>
   );
 }
 
-function stateLine(run: RunState, word: string): string {
+function stateLine(run: RunState, word: string, where: string | undefined): string {
   const parts = run.follows == null ? [word] : ["follow-up", word];
+  if (where !== undefined) parts.unshift(visible(where));
   if (run.standing === "approved" && run.turn > 0) parts.push(several(run.turn, "turn"));
   if (run.usage.cost_micro_usd != null && run.usage.cost_micro_usd > 0) parts.push(money(run.usage.cost_micro_usd));
-  else if (run.standing === "approved") parts.push(duration(Date.parse(run.changed) - Date.parse(run.began)));
+  // What was taken back changed last when that was done, and not when the run ended.
+  else if (run.standing === "approved" && run.landed) parts.push(duration(Date.parse(run.changed) - Date.parse(run.began)));
   return parts.join(" · ");
 }
 
@@ -130,7 +142,7 @@ function stateLine(run: RunState, word: string): string {
 function Excerpt({ text }: { text: string }) {
   return (
     <span class="excerpt">
-      {text.split(/\u0001([^\u0002]*)\u0002/).map((piece, index) => (index % 2 === 1 ? <mark key={index}>{visible(piece)}</mark> : visible(piece)))}
+      {plain(text).split(/\u0001([^\u0002]*)\u0002/).map((piece, index) => (index % 2 === 1 ? <mark key={index}>{visible(piece)}</mark> : visible(piece)))}
     </span>
   );
 }

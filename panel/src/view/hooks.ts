@@ -1,4 +1,22 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+/** Gives the focus to the conversation, where there is nothing better. */
+export function toTimeline(): void {
+  document.querySelector<HTMLElement>(".timeline")?.focus();
+}
+
+/** When something closes that had the focus, gives it to what opened it, or to the conversation where that is gone. */
+export function useFocusBack(open: boolean, opener: () => HTMLElement | null | undefined): void {
+  const was = useRef(open);
+  useLayoutEffect(() => {
+    if (was.current && !open && (document.activeElement === null || document.activeElement === document.body)) {
+      const back = opener();
+      if (back?.isConnected) back.focus();
+      else toTimeline();
+    }
+    was.current = open;
+  }, [open]);
+}
 
 /** Whether the page is that narrow, or whatever else the query asks. */
 export function useMedia(query: string): boolean {

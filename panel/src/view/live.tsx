@@ -1,5 +1,4 @@
 import { ROLES, workText } from "../model/checks.ts";
-import { gist } from "../model/gist.ts";
 import type { Part, RunModel, Stream } from "../model/run.ts";
 import { duration, several } from "../text/format.ts";
 import { visible } from "../text/visible.ts";
@@ -8,8 +7,9 @@ import { useNow } from "./hooks.ts";
 import { type Kind, MessageFrame } from "./message/frame.tsx";
 import { Rich } from "./text.tsx";
 
-/** What is shown of a reply that is not JSON. */
+/** So many characters are shown of a line, or of a reply that is not JSON, and so many lines. */
 const TAIL = 2000;
+const LINES = 50;
 
 /** The agents at work, with their replies as they arrive, and what else goes on. */
 export function LiveMessages({ model }: { model: RunModel }) {
@@ -49,20 +49,23 @@ const KINDS: Record<Role, Kind> = { builder: "builder", reviewer: "reviewer", mo
 
 function LiveReply({ role, stream, part, now }: { role: Role; stream: Stream | undefined; part: Part | undefined; now: number }) {
   const text = stream?.text ?? "";
-  const told = text === "" ? null : gist(text);
+  const told = stream?.gist.read(text) ?? null;
+  const lines = told?.lines.slice(-LINES) ?? [];
+  const earlier = told === null ? 0 : told.lines.length - lines.length;
+  const passed = part === undefined ? "" : since(part.began, now);
   return (
     <MessageFrame kind={KINDS[role]} label={ROLES[role]} live>
       {told === null && text !== "" && (
         <p class="words">
-          {text.length > TAIL && "… "}
-          {visible(text.slice(-TAIL))}
+          {visible(tail(text))}
           <span class="caret" />
         </p>
       )}
-      {told?.lines.map((line, index) => (
-        <p key={index}>
-          <Rich text={line} />
-          {index === told.lines.length - 1 && <span class="caret" />}
+      {earlier > 0 && <p class="muted">… {several(earlier, "line")} before</p>}
+      {lines.map((line, index) => (
+        <p key={earlier + index}>
+          <Rich text={tail(line)} />
+          {index === lines.length - 1 && <span class="caret" />}
         </p>
       ))}
       {told !== null && told.patchLines > 0 && (
@@ -70,7 +73,7 @@ function LiveReply({ role, stream, part, now }: { role: Role; stream: Stream | u
           The patch: <span class="number">{several(told.patchLines, "line")}</span>
         </p>
       )}
-      {(text === "" || (told !== null && told.lines.length === 0 && told.patchLines === 0)) && (
+      {(text === "" || (told !== null && lines.length === 0 && told.patchLines === 0)) && (
         <p class="muted">
           {part === undefined ? "Answering" : workText(part.work).replace(/^\w+ /, "").replace(/^./, (first) => first.toUpperCase())}
           <span class="caret" />
@@ -78,12 +81,15 @@ function LiveReply({ role, stream, part, now }: { role: Role; stream: Stream | u
       )}
       {part !== undefined && (
         <p class="fine number">
-          {since(part.began, now)}
-          {text !== "" && ` · ${several(text.length, "character")}`}
+          {[passed, text === "" ? "" : several(text.length, "character")].filter((one) => one !== "").join(" · ")}
         </p>
       )}
     </MessageFrame>
   );
+}
+
+function tail(text: string): string {
+  return text.length > TAIL ? `… ${text.slice(-TAIL)}` : text;
 }
 
 function since(began: string, now: number): string {

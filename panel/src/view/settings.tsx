@@ -1,11 +1,13 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Configuration } from "../app/state.ts";
 import { visible } from "../text/visible.ts";
+import type { ConfigurationValue } from "../wire/protocol.ts";
 import { usePanel } from "./context.ts";
+import { Confirm } from "./dialog.tsx";
 import { Rich } from "./text.tsx";
 
 /** The workspace's configuration: its text, what is wrong with it, and what it comes to. */
-export function Settings({ configuration, online }: { configuration: Configuration; online: boolean }) {
+export function Settings({ configuration, asked, online }: { configuration: Configuration; asked: boolean; online: boolean }) {
   const panel = usePanel();
   const area = useRef<HTMLTextAreaElement>(null);
   const { told, draft, file, phase, conflict, saved } = configuration;
@@ -16,17 +18,17 @@ export function Settings({ configuration, online }: { configuration: Configurati
   const warnings = told?.warnings ?? [];
   const savable = online && changed && conflict === null && errors.length === 0 && phase !== "saving" && !loading;
   return (
-    <main class="settings" aria-label="Settings">
+    <>
       <header class="settings-head">
         <div>
           <h2>Settings</h2>
           <p class="muted mono path">{visible(told?.path ?? configuration.workspace)}</p>
         </div>
         <div class="buttons">
-          <button type="button" class="primary" disabled={!savable} onClick={() => void panel.configuration.save()}>
+          <button type="button" class={asked ? undefined : "primary"} disabled={!savable} onClick={() => void panel.configuration.save()}>
             Save
           </button>
-          <button type="button" onClick={() => panel.configuration.close()}>
+          <button type="button" onClick={() => panel.configuration.leave(() => {})}>
             Close
           </button>
         </div>
@@ -83,32 +85,48 @@ export function Settings({ configuration, online }: { configuration: Configurati
             {phase === "settled" && !saved && errors.length === 0 && warnings.length === 0 && <p class="muted">Nothing is wrong with it.</p>}
           </div>
         </div>
-        <div class="settings-values">
-          <h3>What it comes to</h3>
-          <div class="table-box" tabIndex={0} role="region" aria-label="Values of the configuration">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Key</th>
-                  <th scope="col">Value</th>
-                  <th scope="col">From</th>
-                </tr>
-              </thead>
-              <tbody>
-                {(told?.values ?? []).map((value) => (
-                  <tr key={value.key}>
-                    <th scope="row" class="mono">
-                      {visible(value.key)}
-                    </th>
-                    <td class="mono">{visible(value.value)}</td>
-                    <td class="muted">{visible(value.from)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        </div>
+        <Values values={told?.values ?? []} />
       </div>
-    </main>
+      {configuration.leaving !== null && (
+        <Confirm
+          title="Leave the settings"
+          text="What you changed has not been saved."
+          action="Leave without saving"
+          onYes={() => panel.configuration.left(true)}
+          onClose={() => panel.configuration.left(false)}
+        />
+      )}
+    </>
+  );
+}
+
+/** What each key comes to, and where that is said. */
+function Values({ values }: { values: ConfigurationValue[] }) {
+  return (
+    <div class="settings-values">
+      <h3>What it comes to</h3>
+      <div class="table-box" tabIndex={0} role="region" aria-label="Values of the configuration">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Key</th>
+              <th scope="col">Value</th>
+              <th scope="col">From</th>
+            </tr>
+          </thead>
+          <tbody>
+            {values.map((value) => (
+              <tr key={value.key}>
+                <th scope="row" class="mono">
+                  {visible(value.key)}
+                </th>
+                <td class="mono">{visible(value.value)}</td>
+                <td class="muted">{visible(value.from)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
   );
 }

@@ -10,7 +10,9 @@ import { LineCounts } from "./diff/diff.tsx";
 import { Icon, ToneIcon } from "./icon.tsx";
 import { LiveMessages } from "./live.tsx";
 import { memo } from "./memo.ts";
+import { MessageFrame } from "./message/frame.tsx";
 import { Message } from "./message/message.tsx";
+import { Rich } from "./text.tsx";
 import { Windowed } from "./windowed.tsx";
 
 /** Fewer blocks than this are all in the page, so that the browser's own search finds everything. */
@@ -18,41 +20,52 @@ const WINDOWED_FROM = 40;
 const NEAR_THE_END_PX = 80;
 
 /** The conversation: turns, the settled ones folded, and what goes on at the end. */
-export function TimelineView({ model, driven, earlier }: { model: RunModel; driven: boolean; earlier: RunState[] }) {
-  const { scroller, inner, onScroll } = useFollowing();
+export function TimelineView(props: { model: RunModel; run: RunState | undefined; driven: boolean; earlier: RunState[] }) {
+  const { model, run, driven, earlier } = props;
+  const { scroller, inner, onScroll, away, toEnd } = useFollowing();
   const [folds, setFolds] = useState<ReadonlyMap<number, boolean>>(new Map());
   const toggle = useCallback((key: number, open: boolean) => setFolds((known) => new Map(known).set(key, open)), []);
   const { sections } = model.timeline;
   const lastTurn = sections.findLast((section) => section.turn !== null)?.key;
   const blocks = sections.reduce((sum, section) => sum + section.blocks.length, 0);
   return (
-    <div
-      class="timeline"
-      ref={scroller}
-      tabIndex={0}
-      role="log"
-      aria-live="off"
-      aria-label="Conversation"
-      onScroll={onScroll}
-    >
-      <div class="timeline-inner" ref={inner}>
-        <Earlier runs={earlier} />
-        {sections.map((section) => (
-          <SectionView
-            key={section.key}
-            section={section}
-            model={model}
-            open={folds.get(section.key) ?? (section.turn === null || section.key === lastTurn)}
-            windowed={blocks > WINDOWED_FROM}
-            revision={section.revision}
-            findings={model.findings.revision}
-            over={model.over}
-            toggle={toggle}
-          />
-        ))}
-        {driven && <LiveMessages model={model} />}
+    <>
+      <div
+        class="timeline"
+        ref={scroller}
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-label="Conversation"
+        onScroll={onScroll}
+      >
+        <div class="timeline-inner" ref={inner}>
+          <Earlier runs={earlier} />
+          {model.started === null && run !== undefined && <Announced run={run} />}
+          {sections.map((section) => (
+            <SectionView
+              key={section.key}
+              section={section}
+              model={model}
+              open={folds.get(section.key) ?? (section.turn === null || section.key === lastTurn)}
+              windowed={blocks > WINDOWED_FROM}
+              revision={section.revision}
+              findings={model.findings.revision}
+              over={model.over}
+              toggle={toggle}
+            />
+          ))}
+          {driven && <LiveMessages model={model} />}
+        </div>
       </div>
-    </div>
+      {away && (
+        <div class="to-end">
+          <button type="button" onClick={toEnd}>
+            To the latest
+          </button>
+        </div>
+      )}
+    </>
   );
 }
 
@@ -63,6 +76,7 @@ function useFollowing() {
   const follows = useRef(true);
   /** Where the last step to the end came to rest: a scroll to there was not the person's. */
   const rest = useRef(0);
+  const [away, setAway] = useState(false);
   useLayoutEffect(() => {
     const toEnd = () => {
       const element = scroller.current;
@@ -80,10 +94,35 @@ function useFollowing() {
     const isAtEnd = at.scrollHeight - at.scrollTop - at.clientHeight < NEAR_THE_END_PX;
     if (isAtEnd) follows.current = true;
     else if (Math.abs(at.scrollTop - rest.current) > 2) follows.current = false;
+    setAway(!follows.current);
     // The browser keeps what is read in its place, but not while the end is what is read.
     at.style.overflowAnchor = follows.current ? "none" : "auto";
   }, []);
-  return { scroller, inner, onScroll };
+  const toEnd = useCallback(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    element.scrollTop = element.scrollHeight;
+    element.focus();
+  }, []);
+  return { scroller, inner, onScroll, away, toEnd };
+}
+
+/** What is known of a run that has told nothing yet. */
+function Announced({ run }: { run: RunState }) {
+  return (
+    <>
+      <MessageFrame kind="user" at={run.began}>
+        <p class="words">
+          <Rich text={run.request} />
+        </p>
+      </MessageFrame>
+      {run.standing === "queued" && (
+        <MessageFrame kind="status">
+          <p class="muted">Queued: it begins when its turn comes.</p>
+        </MessageFrame>
+      )}
+    </>
+  );
 }
 
 /** The runs that this one goes on from, the first one first. */

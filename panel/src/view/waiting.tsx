@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { answersOf, questionText } from "../model/questions.ts";
 import type { OpenQuestion, RunModel } from "../model/run.ts";
 import { visible } from "../text/visible.ts";
@@ -6,7 +6,11 @@ import type { AnswerWord, RunState } from "../wire/protocol.ts";
 import { usePanel } from "./context.ts";
 import { Diff } from "./diff/diff.tsx";
 import { WordsForm } from "./field.tsx";
+import { toTimeline, useFocusBack } from "./hooks.ts";
 import { Rich } from "./text.tsx";
+
+/** How long keys answer nothing after a question appeared: what was pressed then was meant for something else. */
+const READING_MS = 500;
 
 /** The questions that a run waits for: the first one, with its answers on buttons and keys. */
 export function Waiting({ model, driven, others }: { model: RunModel; driven: boolean; others: RunState[] }) {
@@ -44,6 +48,13 @@ function QuestionView({ model, asked, more }: { model: RunModel; asked: OpenQues
   const [words, setWords] = useState("");
   const { question } = asked;
   const names = answersOf(question);
+  const place = useRef<HTMLDivElement>(null);
+  const appeared = useRef(performance.now());
+  useEffect(() => {
+    const question = place.current;
+    return () => leaveFocus(question);
+  }, []);
+  useFocusBack(saying, () => place.current?.querySelector<HTMLElement>("[aria-keyshortcuts=c]"));
   const answer = async (reply: AnswerWord, text = "") => {
     if (sending) return;
     setSending(true);
@@ -57,6 +68,7 @@ function QuestionView({ model, asked, more }: { model: RunModel; asked: OpenQues
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (event.repeat || performance.now() - appeared.current < READING_MS) return;
       if (event.key === "y") void answer("yes");
       else if (event.key === "a" && names.always !== null) void answer("always");
       else if (event.key === "n") void answer("no");
@@ -68,7 +80,7 @@ function QuestionView({ model, asked, more }: { model: RunModel; asked: OpenQues
     return () => removeEventListener("keydown", pressed);
   });
   return (
-    <div class="question">
+    <div class="question" ref={place}>
       <h2>
         Waiting for you {more > 0 && <span class="count">{more} more after this</span>}
       </h2>
@@ -87,6 +99,7 @@ function QuestionView({ model, asked, more }: { model: RunModel; asked: OpenQues
           />
         </div>
       )}
+      {question.question === "land" && model.patch !== null && <Change model={model} patch={model.patch} />}
       {saying ? (
         <WordsForm
           label={WORDS[question.question].label}
@@ -108,6 +121,21 @@ function QuestionView({ model, asked, more }: { model: RunModel; asked: OpenQues
   );
 }
 
+/** The change that would land, folded: it stands in the conversation, but may be far up. */
+function Change({ model, patch }: { model: RunModel; patch: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details class="fold" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Show the change</summary>
+      {open && (
+        <div class="question-diff">
+          <Diff patch={patch} before={null} sinceLabel="" run={model.run} workspace={model.started?.event.workspace ?? null} comment={false} />
+        </div>
+      )}
+    </details>
+  );
+}
+
 function Answer(props: { name: string; hint: string; primary?: boolean; quiet?: boolean; disabled: boolean; onClick: () => void }) {
   const { name, hint, primary, quiet, disabled, onClick } = props;
   return (
@@ -115,6 +143,12 @@ function Answer(props: { name: string; hint: string; primary?: boolean; quiet?: 
       {name} <kbd aria-hidden="true">{hint}</kbd>
     </button>
   );
+}
+
+/** What had the focus in a question that goes leaves it to the conversation. */
+function leaveFocus(question: HTMLElement | null): void {
+  const { activeElement } = document;
+  if (activeElement === document.body || question?.contains(activeElement)) toTimeline();
 }
 
 /** Whether keys belong to what is being written. */

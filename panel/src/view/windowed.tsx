@@ -42,6 +42,8 @@ export function Windowed({ guess, children }: { guess: number; children: Compone
     const element = place.current;
     if (element === null) return;
     return observe(element, (isNear) => {
+      // What is being written there would be lost.
+      if (!isNear && element.querySelector("textarea") !== null) return;
       if (!isNear && element.childElementCount > 0) height.current = element.offsetHeight;
       setNear(isNear);
     });

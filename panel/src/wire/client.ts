@@ -1,8 +1,8 @@
 import { type Frame, type Message, VERSION } from "./protocol.ts";
 import type { Transport } from "./transport.ts";
 
-/** What became of a message. */
-export type Answered = { frame: Frame } | { lost: true };
+/** What became of a message. One that was sent and not answered may have been taken all the same. */
+export type Answered = { frame: Frame } | { lost: "unsent" | "unanswered" };
 
 /** Numbers messages and brings each answer to who asked. */
 export class Client {
@@ -18,7 +18,7 @@ export class Client {
       this.waiting.set(id, keep);
       if (!this.transport.send(JSON.stringify({ ...message, id }))) {
         this.waiting.delete(id);
-        keep({ lost: true });
+        keep({ lost: "unsent" });
       }
     });
   }
@@ -40,6 +40,6 @@ export class Client {
   lose(): void {
     const waiting = [...this.waiting.values()];
     this.waiting.clear();
-    for (const keep of waiting) keep({ lost: true });
+    for (const keep of waiting) keep({ lost: "unanswered" });
   }
 }

@@ -9,7 +9,6 @@ export class SocketTransport implements Transport {
   private socket: WebSocket | undefined;
   private listener: TransportListener | undefined;
   private pause = FIRST_PAUSE_MS;
-  private everOpened = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -41,25 +40,36 @@ export class SocketTransport implements Transport {
     if (this.token !== null && /^[\w.~-]+$/.test(this.token)) protocols.push(`checkmate.token.${this.token}`);
     const socket = new WebSocket(this.address, protocols);
     this.socket = socket;
+    let opened = false;
     socket.addEventListener("open", () => {
-      this.everOpened = true;
+      opened = true;
       this.pause = FIRST_PAUSE_MS;
       this.listener?.opened();
     });
     socket.addEventListener("message", ({ data }) => {
       if (typeof data === "string") this.listener?.received(data);
     });
-    socket.addEventListener("close", (event) => {
+    socket.addEventListener("close", () => {
       if (this.socket !== socket) return;
       this.socket = undefined;
       // Spread, so that many tabs do not come back at the same moment.
       const wait = this.pause * (0.75 + Math.random() / 2);
       this.pause = Math.min(this.pause * 2, LONGEST_PAUSE_MS);
       this.timer = setTimeout(() => this.connect(), wait);
-      // A browser does not tell a page why: a token that is not taken looks like a daemon that is gone.
-      const refused = event.code === 1008 || !this.everOpened;
-      this.listener?.closed({ address: this.address, refused, retryAt: Date.now() + wait });
+      const closed = { address: this.address, refused: false, retryAt: Date.now() + wait };
+      this.listener?.closed(closed);
+      if (!opened) void isThere().then((there) => there && this.socket === undefined && this.listener?.closed({ ...closed, refused: true }));
     });
+  }
+}
+
+/** A browser does not tell a page why: a token that is not taken looks like a daemon that is gone. This asks without one. */
+async function isThere(): Promise<boolean> {
+  try {
+    const answer = await fetch(new URL("/healthz", location.href), { cache: "no-store" });
+    return answer.ok && ((await answer.json()) as { program?: unknown }).program === "checkmate";
+  } catch {
+    return false;
   }
 }
 

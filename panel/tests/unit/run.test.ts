@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { headline } from "../../src/model/headline.ts";
+import { headline, standingTone } from "../../src/model/headline.ts";
 import type { Item } from "../../src/model/item.ts";
 import { RunModel } from "../../src/model/run.ts";
-import type { Event, Frame } from "../../src/wire/protocol.ts";
+import type { Event, Frame, RunState } from "../../src/wire/protocol.ts";
+import { possible } from "../../src/view/actions.tsx";
 import { readFrame } from "../../src/wire/validate.ts";
 
 function recorded(name: string): Frame[] {
@@ -129,6 +130,55 @@ describe("a run", () => {
     expect(finding).toMatchObject({ id: "only-punctuation", status: "refuted", turns: [1, 2], named: true });
     expect(finding?.arbiter).toMatchObject({ outcome: "bug_refuted" });
     expect(finding?.answers.map((answer) => answer.answer)).toContain("disagree");
+  });
+
+  test("shows no old goal beside the evidence for a new candidate", () => {
+    const frames = recorded("factorial");
+    const judged = frames.findIndex((one) => one.event.type === "turn_judged");
+    const model = folded(frames.slice(0, judged + 1));
+    expect(model.decided?.criteria).toBeDefined();
+    for (const one of frames.slice(judged + 1)) {
+      model.apply(one);
+      if (one.event.type === "tests_output" && one.event.check === "tests") break;
+    }
+    expect(model.verdict?.turn).toBe(1);
+    expect(model.decided).toBeNull();
+    for (const one of frames.slice(model.lastSeq)) model.apply(one);
+    expect(model.decided?.decision).toBe("approved");
+  });
+
+  test("that did not land is no warning, and its time ends with its agents", () => {
+    const model = folded(recorded("factorial"));
+    const end = model.settledAt;
+    expect(end).toBe(recorded("factorial").at(-1)?.at);
+    const reason = "Approved and landed, then taken back. `checkmate land RUN` brings the change to your tree again.";
+    const later = (event: Event): Frame => ({ ...frame(event, model.lastSeq + 1), run: model.run, at: "2026-11-30T10:00:00.000Z" });
+    model.apply(later({ type: "command_taken", command: { command: "taken_back" } }));
+    model.apply(later({ type: "cycle_complete", success: false, message: reason, iterations: 2 }));
+    model.apply(later({ type: "outcome", outcome: { outcome: "not_approved", stopped_by: "not_landed", reason } }));
+    expect(find(model, "warning")).toEqual([]);
+    expect(find(model, "status").at(-1)?.lines.at(-1)?.text).toBe("Approved and landed, then taken back. Land brings it into your tree again.");
+    model.apply(later({ type: "part_started", part: "x", work: { work: "land" } }));
+    model.apply(later({ type: "part_ended", part: "x" }));
+    expect(model.settledAt).toBe(end);
+    model.apply(later({ type: "part_started", part: "y", work: { work: "call", role: "builder", purpose: "build" } }));
+    expect(model.settledAt).toBeNull();
+  });
+
+  test("of which it is not known how it stands is taken for nothing better than it is", () => {
+    const frames = recorded("factorial");
+    const half = folded(frames.slice(0, 60));
+    expect(headlineOf(half)).toBe("Not over");
+    expect(possible(half, undefined)).toEqual({ stop: false, resume: true, land: false, undo: false });
+    const state = { run: half.run, standing: "interrupted", stopped_by: null, landed: false } as unknown as RunState;
+    expect(headline(half, state).title).toBe("Interrupted");
+    expect(possible(half, state)).toEqual({ stop: false, resume: true, land: false, undo: false });
+    const queued: RunState = { ...state, standing: "queued" };
+    expect(headline(new RunModel("r"), queued).title).toBe("Queued");
+    expect(possible(new RunModel("r"), queued).stop).toBe(true);
+    const back = { ...state, standing: "not_approved", stopped_by: "taken_back" } as unknown as RunState;
+    expect(standingTone(back)).toEqual({ tone: "idle", word: "your patch · taken back" });
+    expect(possible(new RunModel("r"), back).land).toBe(true);
   });
 
   test("goes on after its end when it is resumed", () => {

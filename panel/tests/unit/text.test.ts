@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { gist } from "../../src/model/gist.ts";
+import { GistReader } from "../../src/model/gist.ts";
 import { count, day, duration, money, several } from "../../src/text/format.ts";
+import { plain } from "../../src/text/plain.ts";
 import { visible } from "../../src/text/visible.ts";
 
 test("what a terminal or a browser would act on is written out", () => {
@@ -12,6 +13,8 @@ test("what a terminal or a browser would act on is written out", () => {
   expect(visible("\u0007")).toBe("\\u{7}");
 });
 
+const gist = (text: string) => new GistReader().read(text);
+
 test("a reply is told while it arrives", () => {
   const reply = JSON.stringify({ plan: ["Say \"hi\"", "Test it"], patch: "--- a\n+++ b\n", tests: ["x"], risks: [] });
   for (let end = 0; end <= reply.length; end++) expect(() => gist(reply.slice(0, end))).not.toThrow();
@@ -19,6 +22,22 @@ test("a reply is told while it arrives", () => {
   expect(gist(reply.slice(0, 17))?.lines).toEqual(['Say "h']);
   expect(gist("I think that")).toBeNull();
   expect(gist('```json\n{"stopping": "All is')?.lines).toEqual(["All is"]);
+  expect(gist('{"plan":["One"],"pat')?.lines).toEqual(["One"]);
+  expect(gist('{"issues":[{"severity":"minor","description":"D"},{"description":" "}],"patch":["--- a","","+b"]} "text"')).toEqual({ lines: ["D"], patchLines: 2 });
+});
+
+test("a reply that arrives in pieces tells the same, and is not read twice", () => {
+  const reply = JSON.stringify({ plan: ["Say \"hi\" \ud83d\ude00\u0007", "Test it\n"], patch: "--- a\n+++ b\n\n+x\n", tests: ["x"] });
+  for (const step of [1, 2, 3, 7]) {
+    const reader = new GistReader();
+    for (let end = step; end < reply.length; end += step) expect(reader.read(reply.slice(0, end)) ?? { lines: [], patchLines: 0 }).toEqual(gist(reply.slice(0, end)) ?? { lines: [], patchLines: 0 });
+    expect(reader.read(reply)).toEqual({ lines: ['Say "hi" 😀\u0007', "Test it\n"], patchLines: 4 });
+  }
+  const reader = new GistReader();
+  let text = '{"plan":["';
+  const began = performance.now();
+  for (let piece = 0; piece < 5000; piece++) reader.read((text += "A step of the plan, told at some length.\",\""));
+  expect(performance.now() - began).toBeLessThan(3000);
 });
 
 test("numbers are said as people say them", () => {
@@ -29,4 +48,11 @@ test("numbers are said as people say them", () => {
   const now = new Date(2026, 10, 22, 12);
   expect(day(new Date(2026, 10, 22, 1).toISOString(), now)).toBe("Today");
   expect(day(new Date(2026, 10, 21, 23).toISOString(), now)).toBe("Yesterday");
+});
+
+test("what was found in JSON is told without it", () => {
+  const found = 'Add factorial\n{"plan":["Read how \u0001gcd\u0002 is written","Add two tests"],"patch":["--- a/src/math.sh","+++ b/src/math.sh…';
+  expect(plain(found)).toBe("Add factorial · Read how \u0001gcd\u0002 is written · Add two tests · --- a/src/math.sh · +++ b/src/math.sh…");
+  expect(plain('…t","risks":["It may break"],"why":"one\\ntwo \\"three\\""}')).toBe('…t · It may break · one two "three"');
+  expect(plain('Say "hi" to {x}, [y]')).toBe('Say "hi" to {x}, [y]');
 });

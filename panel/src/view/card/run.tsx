@@ -9,10 +9,11 @@ import { useNow } from "../hooks.ts";
 /** Who works, what it has cost and how much of the budget that is. */
 export function RunCard({ model, driven }: { model: RunModel; driven: boolean }) {
   const { started, total } = model;
-  const now = useNow(started !== null && driven);
+  const counts = driven && model.settledAt === null;
+  const now = useNow(started !== null && counts);
   if (started === null) return null;
   const { event } = started;
-  const elapsed = (driven ? now : Date.parse(model.endedAt ?? model.latestAt)) - Date.parse(started.at);
+  const elapsed = (counts ? now : Date.parse(model.settledAt ?? model.latestAt)) - Date.parse(started.at);
   const agents = Object.entries(event.agents) as [Role, { provider: string; model: string }][];
   const used = budgetUse(event.budget, total, model.requests, elapsed);
   const busy = !driven ? "" : working(model).replace(/\.$/, "");

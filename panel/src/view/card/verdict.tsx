@@ -9,7 +9,7 @@ import { Code, Rich } from "../text.tsx";
 /** Why a change is approved or not, without reading a transcript: one sentence, then each gate with its receipt. */
 export function VerdictCard({ model, state }: { model: RunModel; state: RunState | undefined }) {
   const head = headline(model, state);
-  const verdict = model.verdict;
+  const decided = model.decided;
   const reason = model.outcome?.outcome === "not_approved" && model.outcome.stopped_by !== "not_landed" ? model.outcome.reason : null;
   return (
     <section class={`card verdict verdict-${head.tone}`} aria-labelledby="verdict-title">
@@ -35,8 +35,8 @@ export function VerdictCard({ model, state }: { model: RunModel; state: RunState
           </ul>
         </div>
       )}
-      {verdict === null || (verdict.turn < model.checksTurn && !model.over) ? <Interim model={model} /> : <Gates gates={verdict.verdict.gates} />}
-      {verdict !== null && <Criteria criteria={verdict.verdict.criteria ?? []} />}
+      {decided === null ? <Interim model={model} /> : <Gates gates={decided.gates} />}
+      {decided !== null && <Criteria criteria={decided.criteria ?? []} />}
       {reason !== null && (
         <details class="fold verdict-reason">
           <summary>What happened, in full</summary>

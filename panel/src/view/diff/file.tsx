@@ -1,15 +1,16 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { pairs } from "../../diff/pair.ts";
 import type { DiffFile, DiffLine, Hunk } from "../../diff/parse.ts";
 import { visible } from "../../text/visible.ts";
 import { WordsForm } from "../field.tsx";
-import { rove } from "../hooks.ts";
+import { rove, useFocusBack } from "../hooks.ts";
 import { Icon } from "../icon.tsx";
 import { LineCounts } from "./diff.tsx";
 
 /** So many lines are drawn at first. */
 const FIRST_LINES = 400;
 
+type Choose = (line: number, number: HTMLElement) => void;
 type SendComment = (line: number, text: string) => Promise<boolean>;
 
 /** One file of a change. Its line numbers are where a comment to the builder begins. */
@@ -60,6 +61,12 @@ export function FileDiff(props: { file: DiffFile; beside: boolean; open: boolean
 function Lines({ file, beside, limit, onComment }: { file: DiffFile; beside: boolean; limit: number; onComment: SendComment | undefined }) {
   const [at, setAt] = useState<number | null>(null);
   const [words, setWords] = useState("");
+  const opener = useRef<HTMLElement | null>(null);
+  useFocusBack(at !== null, () => opener.current);
+  const begin = (line: number, number: HTMLElement) => {
+    opener.current = number;
+    setAt(line);
+  };
   const commenting = (line: DiffLine): boolean => at !== null && line.now === at;
   const form = at !== null && onComment !== undefined && (
     <div class="line-form">
@@ -92,7 +99,7 @@ function Lines({ file, beside, limit, onComment }: { file: DiffFile; beside: boo
         const lines = left >= hunk.lines.length ? hunk.lines : hunk.lines.slice(0, Math.max(0, left));
         left -= lines.length;
         if (lines.length === 0) return null;
-        const choose = onComment === undefined ? undefined : setAt;
+        const choose = onComment === undefined ? undefined : begin;
         return (
           <div key={index} class="hunk">
             {(index > 0 || hunk.title !== "") && <HunkHead hunk={hunk} />}
@@ -129,11 +136,11 @@ function HunkHead({ hunk }: { hunk: Hunk }) {
   return <div class="hunk-head">⋯ {visible(hunk.title)}</div>;
 }
 
-function LineNumber({ line, path, onChoose }: { line: DiffLine; path: string; onChoose: ((line: number) => void) | undefined }) {
+function LineNumber({ line, path, onChoose }: { line: DiffLine; path: string; onChoose: Choose | undefined }) {
   const { now } = line;
   if (now === null || onChoose === undefined) return <span class="no">{now ?? ""}</span>;
   return (
-    <button type="button" class="no" tabIndex={-1} data-rove aria-label={`Comment on line ${now} of ${path}`} onClick={() => onChoose(now)}>
+    <button type="button" class="no" tabIndex={-1} data-rove aria-label={`Comment on line ${now} of ${path}`} onClick={(event) => onChoose(now, event.currentTarget)}>
       {now}
     </button>
   );
@@ -149,7 +156,7 @@ function LineText({ line }: { line: DiffLine }) {
   );
 }
 
-function Side(props: { line: DiffLine | null; side: "old" | "now"; path: string; onChoose?: ((line: number) => void) | undefined }) {
+function Side(props: { line: DiffLine | null; side: "old" | "now"; path: string; onChoose?: Choose | undefined }) {
   const { line, side, path, onChoose } = props;
   if (line === null) return <div class="line none" />;
   return (

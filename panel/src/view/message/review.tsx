@@ -1,10 +1,11 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { FindingView } from "../../model/findings.ts";
 import type { Item } from "../../model/item.ts";
 import type { RunModel } from "../../model/run.ts";
 import type { Issue } from "../../wire/protocol.ts";
 import { usePanel } from "../context.ts";
 import { WordsForm } from "../field.tsx";
+import { useFocusBack } from "../hooks.ts";
 import { Code, Output, Rich } from "../text.tsx";
 import { MessageFrame } from "./frame.tsx";
 
@@ -111,6 +112,8 @@ export function IssueActions({ finding, model }: { finding: FindingView; model: 
   const panel = usePanel();
   const [disputing, setDisputing] = useState(false);
   const [why, setWhy] = useState("");
+  const opener = useRef<HTMLButtonElement>(null);
+  useFocusBack(disputing, () => opener.current);
   if (model.over || (finding.status !== "open" && finding.status !== "gone")) return null;
   const send = async () => {
     if (await panel.dispute(model.run, finding.id, why)) {
@@ -121,12 +124,12 @@ export function IssueActions({ finding, model }: { finding: FindingView; model: 
   return (
     <div class="issue-actions">
       {!disputing && finding.named && finding.status === "open" && (
-        <button type="button" class="link" onClick={() => setDisputing(true)}>
+        <button type="button" class="link" ref={opener} onClick={() => setDisputing(true)}>
           Dispute
         </button>
       )}
       {!disputing && (
-        <button type="button" class="link" onClick={() => panel.draft(`About ${finding.named ? `\`${finding.id}\`` : "a finding"}: `, null)}>
+        <button type="button" class="link" onClick={() => panel.draft(`About ${finding.named ? `\`${finding.id}\`` : "a finding"}: `)}>
           Ask
         </button>
       )}

@@ -11,7 +11,7 @@ type Of<K extends Item["kind"]> = Extract<Item, { kind: K }>;
 
 /** A command that Checkmate ran: how it came out, and its output folded. */
 export function TestsMessage({ item }: { item: Of<"tests"> }) {
-  const { output } = item;
+  const { output, own } = item;
   const { receipt } = output;
   const failing = receipt.report?.failing ?? [];
   const red = output.exitCode !== 0;
@@ -21,7 +21,7 @@ export function TestsMessage({ item }: { item: Of<"tests"> }) {
         <strong class={red ? "err" : undefined}>{resultText(output)}</strong>
         <span class="muted">
           {" · "}
-          {output.check === "tests" ? "on the change" : checkTitle(output.check).toLowerCase()}
+          {own ? "on your tree" : output.check === "tests" ? "on the change" : checkTitle(output.check).toLowerCase()}
           {" · "}
           {endedText(receipt.ended)} · {duration(receipt.duration_ms)}
         </span>
