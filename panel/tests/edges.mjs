@@ -258,7 +258,9 @@ async function knowledge() {
     await page.reload();
     await seen(button("Older runs"));
     await page.keyboard.press("/");
+    daemon.whole = false;
     await page.keyboard.type("Long");
+    await seen(page.getByText("Older runs are still being read."));
     await page.locator(".run", { hasText: "Long ago" }).click();
     await verdict("Interrupted");
     await seen(button("Resume"));

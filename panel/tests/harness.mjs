@@ -101,6 +101,7 @@ export async function standIn(page, { runs, workspaces, configuration }) {
           const hits = runs.filter((run) => run.state.request.includes(message.query));
           return reply({
             type: "found",
+            whole: daemon.whole ?? true,
             hits: hits.map(({ state }) => ({ state, excerpt: state.request.replace(message.query, "\u0001$&\u0002") })),
           });
         }

@@ -106,7 +106,7 @@ export type Event =
   | { type: "done"; message: string }
   | { type: "error"; error: string }
   | { type: "runs"; runs: RunState[] }
-  | { type: "found"; hits: { state: RunState; excerpt: string }[] }
+  | { type: "found"; hits: { state: RunState; excerpt: string }[]; whole?: boolean }
   | { type: "run_changed"; state: RunState }
   | { type: "file"; path: string; side: Side; text: string | null }
   | { type: "configuration"; path: string; text: string | null; errors: string[] }

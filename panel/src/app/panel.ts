@@ -316,15 +316,15 @@ export class Panel {
   search(query: string): void {
     clearTimeout(this.searching);
     if (query.trim() === "") return this.store.change({ search: null });
-    const hits = this.store.state.search?.hits ?? null;
-    this.store.change({ search: { query, hits } });
+    const { hits = null, whole = true } = this.store.state.search ?? {};
+    this.store.change({ search: { query, hits, whole } });
     this.searching = setTimeout(() => void this.find(query), SEARCH_PAUSE_MS);
   }
 
   private async find(query: string): Promise<void> {
     const event = await this.ask({ type: "search", query });
     if (event?.type === "found" && this.store.state.search?.query === query) {
-      this.store.change({ search: { query, hits: event.hits } });
+      this.store.change({ search: { query, hits: event.hits, whole: event.whole } });
     }
   }
 

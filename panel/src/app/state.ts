@@ -23,6 +23,8 @@ export interface Search {
   query: string;
   /** Null while the daemon searches. */
   hits: Hit[] | null;
+  /** Whether every run was looked through. */
+  whole: boolean;
 }
 
 /** A configuration in the editor. */

@@ -93,7 +93,8 @@ function SearchHits(props: { state: AppState; names: ReadonlyMap<string, string>
   const { state, names, choose } = props;
   const hits = state.search?.hits ?? null;
   if (hits === null) return <p class="muted history-empty">Searching…</p>;
-  if (hits.length === 0) return <p class="muted history-empty">No run has all of these words.</p>;
+  const rest = state.search?.whole === false && <p class="muted history-empty">Older runs are still being read. Search again in a while for those.</p>;
+  if (hits.length === 0) return rest || <p class="muted history-empty">No run has all of these words.</p>;
   return (
     <section aria-label="Found">
       <h3>{several(hits.length, "run")} found</h3>
@@ -102,6 +103,7 @@ function SearchHits(props: { state: AppState; names: ReadonlyMap<string, string>
           <RunRow key={run.run} run={run} where={names?.get(run.workspace)} current={run.run === state.shown} excerpt={excerpt} choose={choose} />
         ))}
       </ul>
+      {rest}
     </section>
   );
 }
