@@ -251,6 +251,22 @@ fn a_patch_that_is_not_permitted_or_does_not_fit_changes_nothing() {
 }
 
 #[test]
+fn a_patch_adds_no_file_of_secrets_where_every_path_is_allowed() {
+    let environment = TestEnvironment::new();
+    environment.config(json!({"allow_paths": null}));
+    let daemon = Daemon::start(&environment, &Script::new());
+    let mut client = daemon.client();
+    for path in [".env", "config/.env.local", "keys/id_rsa"] {
+        client.ok(json!({"type": "apply_patch", "patch": adds(path, &["KEY=2"])}));
+        client.event("error");
+        assert!(!environment.has(path), "{path}");
+    }
+    client.ok(json!({"type": "apply_patch", "patch": adds(".env.example", &["KEY="])}));
+    client.until(|frame| frame["event"]["success"] == true);
+    assert!(environment.has(".env.example"));
+}
+
+#[test]
 fn tests_are_run_alone() {
     let environment = TestEnvironment::new();
     environment.write("test/red_test.sh", "expect \"it is red\" 1 2\n");

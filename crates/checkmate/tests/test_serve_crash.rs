@@ -189,10 +189,13 @@ fn an_ended_daemon_goes_on_at_the_next_start() {
         let script = Script::approved();
         let daemon = Daemon::start(&environment, &script);
         let mut client = daemon.client();
+        client.ok(json!({"type": "watch_runs"}));
         let run = client.begin(json!({"land": "apply"}));
         environment.wait_for(|| environment.path("here").exists());
         daemon.signal(signal);
         assert_eq!(client.read_to_end(), Some(1001), "it says goodbye");
+        let state = client.frames.iter().rfind(|frame| frame["event"]["type"] == "run_changed");
+        assert_eq!(state.unwrap()["event"]["state"]["standing"], "interrupted", "and where the run stands");
         assert_eq!(daemon.end_by_itself(), Some(0));
         assert_eq!(environment.processes(), Vec::<String>::new(), "no command goes on");
         assert_eq!(environment.journal().iter().filter(|line| line["record"] == "ended").count(), 0);

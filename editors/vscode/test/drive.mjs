@@ -105,7 +105,7 @@ async function firstRun() {
     await bench.page.keyboard.press("Escape");
     await bench.command("Checkmate: Run Cycle…");
     await bench.type("Checkmate: Run Cycle", GOAL);
-    await bench.notification("asks to run: wc -l src/math.sh").waitFor({ timeout: 60_000 });
+    await bench.told("asks to run: wc -l src/math.sh");
     await bench.until("a status item that waits", async () => (await bench.status.innerText()).includes("waiting for you · turn 2/3"));
     await (await bench.panel()).getByRole("button", { name: /Allow once/ }).waitFor();
     await bench.shot("question-of-a-command");
@@ -122,7 +122,7 @@ async function firstRun() {
   });
   await step("Allow once in the notification; the change asks to land", async () => {
     await bench.press("asks to run", "Allow once");
-    await bench.notification("Bring it into your working tree?").waitFor({ timeout: 60_000 });
+    await bench.told("Bring it into your working tree?");
     if (world.read("src/math.sh").includes("factorial")) throw new Error("The change is in the tree before anybody said so.");
   });
   await step("Show change opens VS Code's own diff editor", async () => {
@@ -201,7 +201,7 @@ async function secondRun() {
     await bench.notification("asks to run").waitFor();
     await (await bench.panel()).getByRole("button", { name: /Allow once/ }).click();
     await bench.until("no notification of the command", async () => (await bench.notifications("asks to run").count()) === 0);
-    await bench.notification("Bring it into your working tree?").waitFor({ timeout: 60_000 });
+    await bench.told("Bring it into your working tree?");
     await bench.shot("side-bar-landing");
   });
   await step("so does the answer of another client", async () => {
@@ -252,7 +252,7 @@ async function lostAndFound() {
     await bench.page.waitForTimeout(1500);
     await (await bench.panel()).getByRole("button", { name: "Try now" }).click();
     await bench.until("a connection", async () => !(await bench.status.innerHTML()).includes("debug-disconnect"), 60);
-    await (await bench.panel()).getByText("Connected to daemon").last().waitFor();
+    await (await bench.panel()).getByText("connected", { exact: true }).waitFor();
     await bench.shot("daemon-back");
   });
   await step("the history finds a run by its words", async () => {
@@ -327,7 +327,7 @@ async function untrustedAndTwoFolders() {
     await bench.shot("two-folders");
     await bench.pick("second");
     await bench.type("Checkmate: Run Cycle", GOAL);
-    await bench.notification("May it be applied in the run's own tree?").waitFor({ timeout: 60_000 });
+    await bench.told("May it be applied in the run's own tree?");
     const { runs } = await somebodyElse({ type: "list_runs", limit: 1 });
     if (!runs[0].workspace.endsWith("/second")) throw new Error(`The run is in ${runs[0].workspace}.`);
   });
@@ -349,7 +349,7 @@ async function untrustedAndTwoFolders() {
     await bench.shot("asked-the-builder");
   });
   await step("Decline in the notification goes to the builder", async () => {
-    await bench.notification("May it be applied").waitFor({ timeout: 60_000 });
+    await bench.told("May it be applied");
     await bench.press("May it be applied", "Decline");
     const run = await latest();
     await bench.until("the answer in the run", async () => (await told(run, "question_answered")).some(({ yes }) => !yes));
@@ -372,7 +372,7 @@ async function untrustedAndTwoFolders() {
     await bench.press("asks to run the command", "Deny");
     const run = await latest();
     await bench.until("the answer in the run", async () => (await told(run, "question_answered")).filter(({ yes }) => !yes).length === 2);
-    await bench.notification("Bring it into your working tree?").waitFor({ timeout: 60_000 });
+    await bench.told("Bring it into your working tree?");
     await bench.press("Bring it into your working tree?", "Not now");
     await bench.until("a status item that is approved", async () => / approved(?! and in)/.test(await bench.status.innerText()));
     if (world.git("-C", world.second, "status", "--porcelain", "src").trim() !== "") throw new Error("The change is in the tree.");
@@ -412,14 +412,14 @@ async function untrustedAndTwoFolders() {
     await bench.pick("Requests to agents");
     await bench.type("Checkmate: Requests to agents", "20");
     await bench.pick("Resume with this budget");
-    await bench.notification("May it be applied").waitFor({ timeout: 60_000 });
+    await bench.told("May it be applied");
   });
   await step("a question outlives the daemon that asked it", async () => {
     world.stopDaemon();
     await bench.until("a status item that is disconnected", async () => (await bench.status.innerHTML()).includes("debug-disconnect"));
     await bench.command("Notifications: Clear All Notifications");
     await bench.command("Checkmate: Start Daemon");
-    await bench.notification("May it be applied").waitFor({ timeout: 60_000 });
+    await bench.told("May it be applied");
     await bench.shot("asked-again");
   });
   await step("Stop Run ends it", async () => {

@@ -110,6 +110,16 @@ export class Workbench {
     return this.notifications(text).last();
   }
 
+  /** Waits until a notification says this. Escape takes notifications off the screen, and so does time. */
+  async told(text, seconds = 60) {
+    for (let i = 0; i < seconds; i++) {
+      const isThere = await this.notification(text).waitFor({ timeout: 1000 }).then(() => true, () => false);
+      if (isThere) return;
+      if (i % 10 === 4) await this.command("Notifications: Show Notifications");
+    }
+    throw new Error(`No notification says: ${text}`);
+  }
+
   /** Presses a button of a notification. */
   async press(notification, button) {
     // VS Code takes it off the screen after some seconds.

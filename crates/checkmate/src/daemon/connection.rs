@@ -121,6 +121,9 @@ pub(super) async fn serve(daemon: Arc<Daemon>, mut socket: WebSocket, workspace:
             }
             () = std::future::ready(()), if more => {}
             () = ended(&mut ending) => {
+                // Where runs stand now is the last that is told.
+                let last = async { while let Ok(true) = send_some(&mut client, &mut socket, &mut letters).await {} };
+                timeout(GOODBYE, last).await.ok();
                 break Away { code: close_code::AWAY, reason: "the daemon ends" };
             }
             () = bell.notified() => {}
