@@ -28,6 +28,9 @@ const HITS: u32 = 50;
 
 /// How many journals are read before others may use the index.
 const PORTION: usize = 32;
+/// A portion that took so long lets others have the index for a moment.
+const LONG: Duration = Duration::from_millis(20);
+const BREATH: Duration = Duration::from_millis(2);
 /// How long a search reads journals that the index does not know yet.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long the index is kept in memory where its file cannot be used, before that is tried again.
@@ -123,6 +126,7 @@ impl History {
             if Instant::now() >= end {
                 return Ok(latest.map_or(Progress::Nothing, Progress::DownTo));
             }
+            let began = Instant::now();
             self.with(|index| {
                 let whole = index.unchecked_transaction()?;
                 for id in portion {
@@ -131,6 +135,10 @@ impl History {
                 whole.commit()
             })?;
             latest = portion.last().map(|id| (*id).clone());
+            if began.elapsed() > LONG {
+                // A lock goes to whoever asks first, and that would be this one again.
+                std::thread::sleep(BREATH);
+            }
         }
         Ok(Progress::Whole)
     }
