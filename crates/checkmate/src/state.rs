@@ -45,9 +45,9 @@ pub fn make(folder_inside: &Path) -> std::io::Result<()> {
             Ok(metadata) if metadata.permissions().mode() & 0o077 == 0 => {}
             // On a file system without permissions nothing can be done.
             Ok(_) => drop(std::fs::set_permissions(&top, std::fs::Permissions::from_mode(0o700))),
+            // What is in the way is told below, and somebody else may make it meanwhile.
             Err(_) => {
-                top.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-                // Somebody else may have made it meanwhile.
+                top.parent().map(std::fs::create_dir_all);
                 std::fs::DirBuilder::new().mode(0o700).create(&top).ok();
             }
         }
