@@ -232,7 +232,7 @@ fn first() -> u64 {
 pub enum AnswerWord {
     /// Yes.
     Yes,
-    /// Yes, and the same command needs no answer any more in this run, as long as the daemon lives.
+    /// Yes, and the same command needs no answer any more in this run until it stops or the daemon ends.
     Always,
     /// No.
     No,

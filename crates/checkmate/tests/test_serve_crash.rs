@@ -324,6 +324,29 @@ fn a_run_that_cannot_go_on_keeps_its_history_and_its_turn() {
 }
 
 #[test]
+fn what_was_said_to_a_run_that_could_not_begin_is_said_when_it_does() {
+    let environment = TestEnvironment::new();
+    environment.add_waiting_test();
+    let script = Script::approved();
+    let daemon = Daemon::start_with(&environment, &script, &["--max-runs", "1"]);
+    let mut client = daemon.client();
+    let first = client.begin(json!({"land": "ask"}));
+    environment.wait_for(|| environment.path("here").exists());
+    let queued = client.begin(json!({"land": "ask"}));
+    client.ok(json!({"type": "comment", "run": queued, "text": "Shout politely."}));
+    let folder = environment.runs().into_iter().find(|folder| folder.ends_with(&queued)).unwrap();
+    let (agents, away) = (folder.join("script.json"), environment.path("away.json"));
+    std::fs::rename(&agents, &away).unwrap();
+    environment.let_go();
+    client.end_of(&first);
+    client.until(|frame| frame["run"] == *queued && frame["event"]["type"] == "error");
+    std::fs::rename(&away, &agents).unwrap();
+    client.ok(json!({"type": "resume", "run": queued}));
+    assert!(!client.end_of(&queued)["message"].as_str().unwrap().is_empty());
+    assert_has(environment.prompts("builder").last().unwrap(), &["Shout politely."]);
+}
+
+#[test]
 fn a_reply_that_was_under_way_is_asked_for_again_and_paid_once() {
     let environment = TestEnvironment::new();
     let script = talkative();

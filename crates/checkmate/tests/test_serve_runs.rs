@@ -215,6 +215,27 @@ fn runs_are_ended_wherever_they_stand() {
 }
 
 #[test]
+fn a_landing_that_waits_for_its_turn_can_be_called_off() {
+    let environment = TestEnvironment::new();
+    let daemon = Daemon::start_with(&environment, &Script::approved(), &["--max-runs", "1"]);
+    let mut client = daemon.client();
+    let run = client.begin(json!({"land": "ask"}));
+    client.end_of(&run);
+    environment.add_waiting_test();
+    let busy = client.begin(json!({"land": "ask"}));
+    environment.wait_for(|| environment.path("here").exists());
+    client.ok(json!({"type": "land", "run": run, "how": "apply"}));
+    client.ok(json!({"type": "cancel", "run": run}));
+    environment.let_go();
+    client.end_of(&busy);
+    environment.wait_for(|| environment.runs().iter().all(|folder| !folder.join("daemon").exists()));
+    assert!(!environment.has("src/shout.sh"));
+    client.ok(json!({"type": "land", "run": run, "how": "apply"}));
+    client.until(|frame| frame["run"] == *run && frame["event"]["success"] == true);
+    assert!(environment.has("src/shout.sh"));
+}
+
+#[test]
 fn a_run_goes_on_with_a_larger_budget() {
     let environment = TestEnvironment::new();
     environment.config(json!({"budget": {"max_calls": 1}}));

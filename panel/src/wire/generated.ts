@@ -1,5 +1,5 @@
 // Made by `npm run types` from docs/schema/{frames,messages}.schema.json; never edited.
-// SHA-256 of the two, one after the other: 9c14e31b43de2976dafd80a9294d8ebd2e4a2b6522fa19d551f960c403d52481
+// SHA-256 of the two, one after the other: 6d532c8893ac01da7616fa62c290dc601dfb1d8306eb71d9e5594f45c399b53f
 
 /**
  * Everything that is told.

@@ -36,7 +36,7 @@ pub(super) fn findings(case: &Case<'_>) -> Gate {
     match (standing.is_empty(), case.review) {
         (true, _) => gate(true, format!("No finding stands.{}", settled(case))),
         (false, ReviewState::Moderated) => {
-            gate(true, format!("Settled by the moderator: {}.", standing.join("; ")))
+            gate(true, format!("Settled by the moderator: {}.{}", standing.join("; "), settled(case)))
         }
         (false, ReviewState::Missing | ReviewState::Done | ReviewState::SkippedByConfiguration) => {
             gate(false, format!("Open: {}.", standing.join("; ")))

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use axum::extract::ws::Utf8Bytes;
 use checkmate_machine::effect::Action;
-use checkmate_machine::event::Usage;
+use checkmate_machine::event::{Event as MachineEvent, Usage};
 use checkmate_machine::ids::{Role, TaskId};
 use checkmate_machine::notice::Notice;
 use checkmate_machine::outcome::{Outcome, StoppedBy};
@@ -491,6 +491,9 @@ impl Watch for Teller {
     fn end(&mut self, _part: &PartId) {}
 
     fn advance(&mut self, record: &Record, action: Option<&Action>, notices: &[(TaskId, Notice)], run: &Run) {
+        if let (Some(desk), MachineEvent::Answered { task, effect, part, .. }) = (&self.desk, &record.event) {
+            desk.written(&PartId { task: task.clone(), effect: *effect, part: *part });
+        }
         self.lay_questions(run);
         self.changing(|log| {
             let frames = match &mut log.timeline {

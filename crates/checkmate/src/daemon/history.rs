@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ use crate::state::JOURNAL;
 use crate::wire::{Hit, RunState, Standing};
 
 /// Another number throws old indexes away.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// The most that is kept of one run's words, in bytes.
 const WORDS: usize = 256 << 10;
 /// The most runs that a search finds.
@@ -31,8 +32,6 @@ const PORTION: usize = 32;
 /// A portion that took so long lets others have the index for a moment.
 const LONG: Duration = Duration::from_millis(20);
 const BREATH: Duration = Duration::from_millis(2);
-/// How long a search reads journals that the index does not know yet.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// How long the index is kept in memory where its file cannot be used, before that is tried again.
 const MAKESHIFT: Duration = Duration::from_secs(60);
 
@@ -41,6 +40,8 @@ const MAKESHIFT: Duration = Duration::from_secs(60);
 pub(super) struct History {
     path: PathBuf,
     index: Mutex<Option<Index>>,
+    /// How often it was opened: each time it may know less than before.
+    opened: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -63,7 +64,7 @@ pub(super) enum Progress {
 
 impl History {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, index: Mutex::new(None) }
+        Self { path, index: Mutex::new(None), opened: AtomicU64::new(0) }
     }
 
     /// Takes note of a run that has changed. What fails here is found out again when runs are listed.
@@ -111,6 +112,11 @@ impl History {
         Ok((states, more))
     }
 
+    /// Tells how often the index was opened.
+    pub(super) fn opened(&self) -> u64 {
+        self.opened.load(Ordering::Relaxed)
+    }
+
     /// Reads the journals that the index does not know, the latest first, from before a run on, until it is time to stop.
     pub(super) fn learn(
         &self,
@@ -144,9 +150,14 @@ impl History {
     }
 
     /// Finds the runs of a workspace in which every word occurs, and tells whether all were looked through.
-    pub(super) fn search(&self, project: &Project, query: &str) -> Result<(Vec<Hit>, bool), CommandError> {
+    pub(super) fn search(
+        &self,
+        project: &Project,
+        query: &str,
+        end: Instant,
+    ) -> Result<(Vec<Hit>, bool), CommandError> {
         let Some(wanted) = expression(query) else { return Ok((Vec::new(), true)) };
-        let progress = self.learn(project, None, Instant::now() + PATIENCE)?;
+        let progress = self.learn(project, None, end)?;
         let root = project.repository.root().to_string_lossy().into_owned();
         let hits = self.with(|index| {
             let mut statement = index.prepare(
@@ -182,7 +193,10 @@ impl History {
         for _ in 0..2 {
             let index = match held.take() {
                 Some(index) => Ok(index),
-                None => open(&self.path).map(|connection| Index { connection, until: None }),
+                None => {
+                    self.opened.fetch_add(1, Ordering::Relaxed);
+                    open(&self.path).map(|connection| Index { connection, until: None })
+                }
             };
             let failed = match index.map(|index| held.insert(index)) {
                 Ok(index) => match work(&index.connection) {

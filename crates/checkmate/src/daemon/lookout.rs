@@ -23,7 +23,7 @@ pub(super) fn begin(daemon: &Arc<Daemon>) {
 }
 
 fn look(daemon: &Weak<Daemon>) {
-    let (mut seen, mut known) = (Seen::new(), BTreeMap::new());
+    let (mut seen, mut known, mut opened) = (Seen::new(), BTreeMap::new(), 0);
     loop {
         std::thread::sleep(LOOK);
         let Some(daemon) = daemon.upgrade() else { return };
@@ -42,6 +42,10 @@ fn look(daemon: &Weak<Daemon>) {
         }
         let roots = daemon.workspaces.roots();
         let end = Instant::now() + LEARN;
+        if opened != daemon.history.opened() {
+            opened = daemon.history.opened();
+            known.clear();
+        }
         for root in &roots {
             look_at(&daemon, root.clone(), &mut seen);
             learn(&daemon, root, &mut known, end);
@@ -58,8 +62,9 @@ fn learn(daemon: &Daemon, root: &Path, known: &mut BTreeMap<PathBuf, Progress>, 
     };
     let Some(project) = daemon.workspaces.project(root) else { return };
     // What fails here is found out again by whoever searches.
-    let progress = daemon.history.learn(&project, before.as_ref(), end).unwrap_or(Progress::Whole);
-    known.insert(root.to_owned(), progress);
+    if let Ok(progress) = daemon.history.learn(&project, before.as_ref(), end) {
+        known.insert(root.to_owned(), progress);
+    }
 }
 
 /// When the folder of each workspace's runs changed last, by its root; `None` if there was none.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use checkmate_machine::event::Command;
 use checkmate_machine::ids::{RunId, TaskId};
@@ -19,11 +20,15 @@ use crate::launch::{self, Order};
 use crate::session::{Project, TASK};
 use crate::state::JOURNAL;
 use crate::undo;
-use crate::wire::{AnswerWord, Envelope, Event, Frame, Message, Reply, Side, VERSION};
+use crate::wire::{AnswerWord, Envelope, Event, Frame, Message, Reply, Side, Standing, VERSION};
 use crate::workspace::Workspace;
 
+/// The longest text that is said to a run, in bytes.
+const LONGEST_WORD: usize = 64 << 10;
 /// The longest request, in bytes.
 const LONGEST: usize = 256 << 10;
+/// How long a search reads journals that the index of past runs does not know yet.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// The most runs that one answer lists, and how many without a wish.
 const MOST: u32 = 200;
 const USUAL: u32 = 50;
@@ -138,7 +143,8 @@ async fn done(client: &mut Client, message: Message, id: Option<u64>) -> Answere
         }
         Message::Undo { run } => beside(move || take_back(&daemon, &run)).await,
         Message::Answer { run, gate, reply, text } => {
-            confirm(client, id, answer(&daemon, &run, &gate, reply, text)?);
+            let said = beside(move || answer(&daemon, &run, &gate, reply, text)).await?;
+            confirm(client, id, said);
             Ok(None)
         }
         Message::Comment { run, text, path, line } => {
@@ -324,7 +330,7 @@ fn project_of(daemon: &Daemon, run: &RunId) -> Result<Project, CommandError> {
 /// The same, to work in the repository: it has to be there.
 fn usable_project_of(daemon: &Daemon, run: &RunId) -> Result<Project, CommandError> {
     let project = project_of(daemon, run)?;
-    daemon.workspaces.usable(project.repository.root().to_str())
+    daemon.workspaces.usable_at(project.repository.root())
 }
 
 /// Tells whether something can be the name of a run: nothing else reaches the file system.
@@ -363,8 +369,9 @@ fn list(daemon: &Daemon, workspace: Option<&str>, before: Option<&RunId>, limit:
 fn search(daemon: &Daemon, query: &str, workspace: Option<&str>) -> Answered {
     let projects = projects(daemon, workspace)?;
     let (mut hits, mut whole) = (Vec::new(), true);
+    let end = Instant::now() + PATIENCE;
     for project in projects {
-        let (found, all) = daemon.history.search(&project, query)?;
+        let (found, all) = daemon.history.search(&project, query, end)?;
         hits.extend(found);
         whole &= all;
     }
@@ -372,6 +379,9 @@ fn search(daemon: &Daemon, query: &str, workspace: Option<&str>) -> Answered {
 }
 
 fn say(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Result<Said, CommandError> {
+    if let Command::Comment { text, .. } | Command::Dispute { text, .. } = &command {
+        refuse_long(text)?;
+    }
     // What is told its end hears nothing more.
     daemon.runs.settle(run);
     let Some(live) = daemon.runs.live(run) else {
@@ -382,6 +392,7 @@ fn say(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Result<Said, Comm
         )));
     };
     if let Command::Dispute { finding, .. } = &command
+        && live.feed.state().standing != Standing::Queued
         && !live.feed.can_settle(finding)
     {
         return Err(CommandError::usage(format!(
@@ -398,6 +409,7 @@ fn say(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Result<Said, Comm
 }
 
 fn cancel(daemon: &Arc<Daemon>, run: &RunId, reason: String) -> Result<Said, CommandError> {
+    refuse_long(&reason)?;
     let reason = if reason.trim().is_empty() { "A client ended it.".to_owned() } else { reason };
     let command = Command::Cancel { reason };
     let written = if runs::end_waiting(daemon, run, &command)? {
@@ -442,6 +454,17 @@ fn land(daemon: &Arc<Daemon>, run: &RunId, command: Command) -> Result<(), Comma
     runs::start(daemon, &project, run, vec![command]).map(drop)
 }
 
+/// Refuses what is too long for something that is said to a run.
+fn refuse_long(text: &str) -> Result<(), CommandError> {
+    if text.len() <= LONGEST_WORD {
+        return Ok(());
+    }
+    Err(CommandError::usage(format!(
+        "The text has {} bytes; {LONGEST_WORD} are the most that can be said to a run at once.",
+        text.len()
+    )))
+}
+
 /// Refuses to go on with a run that another program drives.
 fn refuse_driven(daemon: &Daemon, project: &Project, run: &RunId) -> Result<(), CommandError> {
     if daemon.runs.live(run).is_none() {
@@ -475,6 +498,7 @@ fn answer(
             "Nobody waits for an answer to `{gate}` of the run {run}: somebody was quicker, or the run went on."
         ))
     };
+    refuse_long(&text)?;
     let live = daemon.runs.live(run).ok_or_else(late)?;
     let gate = Gate::parse(gate).ok_or_else(late)?;
     let said = human::Said {

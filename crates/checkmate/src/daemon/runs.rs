@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use checkmate_machine::event::{Command, Event};
 use checkmate_machine::ids::{RunId, TaskId};
@@ -145,6 +145,12 @@ impl Note {
         Self { records: self.records, commands: self.commands.iter().cloned().chain([command]).collect() }
     }
 
+    fn read(folder: &Path) -> Option<Self> {
+        let note = std::fs::read(folder.join(NOTE)).ok()?;
+        // Older ones and damaged ones say only that the daemon drives the run.
+        Some(serde_json::from_slice(&note).unwrap_or_default())
+    }
+
     fn write(&self, folder: &Path) -> Result<(), CommandError> {
         let write = || -> std::io::Result<()> {
             let mut file = tempfile::Builder::new().prefix(".daemon").tempfile_in(folder)?;
@@ -208,10 +214,15 @@ impl Runs {
 
     /// Waits until a run that has told its end is put away, so that whoever has heard of it can go on with it.
     pub(super) fn settle(&self, id: &RunId) {
+        let end = Instant::now() + PUT_AWAY;
         let is_ending =
-            |lanes: &mut Lanes| lanes.live.get(id).is_some_and(|live| live.feed.state().standing.is_over());
-        // A run that takes longer goes on for those who ask.
-        self.free.wait_timeout_while(self.lanes(), PUT_AWAY, is_ending).ok();
+            |lanes: &Lanes| lanes.live.get(id).is_some_and(|live| live.feed.state().standing.is_over());
+        let mut lanes = self.lanes();
+        // A run that takes longer goes on for those who ask; one that is opened again is soon not over any more.
+        while is_ending(&lanes) && Instant::now() < end {
+            let waited = self.free.wait_timeout(lanes, Duration::from_millis(20));
+            (lanes, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     /// Stops every run in order and waits until none is driven.
@@ -277,8 +288,11 @@ pub(super) fn start(
 ) -> Result<Arc<Live>, CommandError> {
     let folder = project.runs.run(id);
     let contents = journal::read(&folder)?;
-    let commands = commands.into_iter().map(|command| daemon.runs.redactor.command(command)).collect();
-    let note = Note { records: contents.records().count(), commands };
+    let events: Vec<&Event> = contents.records().map(|record| &record.event).collect();
+    let said = commands.into_iter().map(|command| daemon.runs.redactor.command(command));
+    // What was noted before, and is not in the journal, is said first.
+    let noted = Note::read(&folder).map(|note| note.left(&events)).unwrap_or_default();
+    let note = Note { records: events.len(), commands: noted.into_iter().chain(said).collect() };
     let (said, heard) = mpsc::unbounded_channel();
     let feed = Arc::new(Feed::new(contents.header, Standing::Queued));
     let live = Arc::new(Live {
@@ -326,11 +340,17 @@ fn advance(daemon: &Arc<Daemon>) {
 
 /// Says a last word to a run that waits for its turn: it needs none to end. False if it does not wait.
 pub(super) fn end_waiting(daemon: &Arc<Daemon>, id: &RunId, command: &Command) -> Result<bool, CommandError> {
+    let Some(live) = daemon.runs.live(id) else { return Ok(false) };
+    let run = journal::read(&live.project.runs.run(id))?.replay(|_, _| {})?;
     let waiting = {
         let mut lanes = daemon.runs.lanes();
         let Some(index) = lanes.queue.iter().position(|one| one.live.id == *id) else { return Ok(false) };
         let Some(mut waiting) = lanes.queue.remove(index) else { return Ok(false) };
-        let note = waiting.note.with(daemon.runs.redactor.command(command.clone()));
+        // After a landing that was noted it would come too late; without that there is nothing left to do.
+        let noted = waiting.note.with(daemon.runs.redactor.command(command.clone()));
+        let comes_in_time =
+            run.accepted(&TaskId::new(TASK), noted.commands.clone()).last() == noted.commands.last();
+        let note = if comes_in_time { noted } else { Note { commands: Vec::new(), ..noted } };
         // Were the daemon killed now, the run would end when it goes on.
         if let Err(error) = note.write(&waiting.live.project.runs.run(id)) {
             lanes.queue.insert(index, waiting);
@@ -429,15 +449,17 @@ impl Ring for Turns {
 /// Drives a run to its end or until it is stopped.
 fn drive(daemon: &Arc<Daemon>, waiting: Waiting) -> Result<Drove, CommandError> {
     let Waiting { live, note, heard } = waiting;
+    let opened = Session::open(&live.project, live.id.clone());
+    // What has happened before is told first, with the same numbers as ever, also where the run cannot go on; but only to
+    // those who follow it, because it is not how the run stands now.
+    let contents = journal::read(&live.project.runs.run(&live.id))?;
+    contents.retell(&mut Teller { feed: Arc::clone(&live.feed), desk: None, changed: None })?;
+    let session = opened?;
     let mut teller = Teller {
         feed: Arc::clone(&live.feed),
         desk: Some(Arc::clone(&live.desk)),
         changed: Some(Box::new(Turns(Arc::clone(daemon)))),
     };
-    // What has happened before is told first, with the same numbers as ever, also where the run cannot go on.
-    let contents = journal::read(&live.project.runs.run(&live.id))?;
-    contents.retell(&mut teller)?;
-    let session = Session::open(&live.project, live.id.clone())?;
     let task = TaskId::new(TASK);
     let attended = session.run.cycle(&task).is_some_and(|cycle| cycle.spec().policy.interactive);
     let commands = session.run.accepted(&task, note.commands);
@@ -446,6 +468,9 @@ fn drive(daemon: &Arc<Daemon>, waiting: Waiting) -> Result<Drove, CommandError> 
     }
     if !commands.iter().any(|command| matches!(command, Command::Cancel { .. })) {
         daemon.refuse_reachable(session.shell.sandbox.as_ref())?;
+    }
+    if commands.is_empty() {
+        Turns(Arc::clone(daemon)).ring(live.feed.state());
     }
     let human = if attended { Human::Desk(Arc::clone(&live.desk)) } else { Human::Absent };
     let files = Files::of(&session);
@@ -476,8 +501,15 @@ fn over(daemon: &Arc<Daemon>, live: &Arc<Live>, result: Result<Drove, CommandErr
             let message = format!("Interrupted; `checkmate resume {}` goes on.", live.id);
             live.feed.stands(Standing::Interrupted, Some(message));
         }
-        // The note stays: what was in the way here, such as a key that is missing, may be gone at the next start.
-        Err(error) => live.feed.fail(&error.to_string()),
+        Err(error) => {
+            // What was in the way here, such as a key that is missing, may be gone at the next start; but a run that is over
+            // does not land by itself then, after somebody was told that it did not.
+            let run = journal::read(&folder).ok().and_then(|contents| contents.replay(|_, _| {}).ok());
+            if run.is_none_or(|run| run.is_over()) {
+                std::fs::remove_file(folder.join(NOTE)).ok();
+            }
+            live.feed.fail(&error.to_string());
+        }
     }
     if let Ok(length) = std::fs::metadata(folder.join(state::JOURNAL)).map(|metadata| metadata.len()) {
         live.feed.read_up_to(length);
@@ -502,24 +534,17 @@ fn over(daemon: &Arc<Daemon>, live: &Arc<Live>, result: Result<Drove, CommandErr
     daemon.history.note(&live.project, &live.id);
 }
 
-/// Returns the runs that a daemon before this one did not finish, with their repositories, and with what was said to each
-/// and is not in its journal yet.
-pub(super) fn unfinished() -> Vec<(PathBuf, RunId, Vec<Command>)> {
+/// Returns the runs that a daemon before this one did not finish, with their repositories.
+pub(super) fn unfinished() -> Vec<(PathBuf, RunId)> {
     let Ok(folder) = state::folder() else { return Vec::new() };
     let mut found = Vec::new();
     let entries = |path: PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten();
     for repository in entries(folder.join("repos")) {
         for run in entries(repository.path().join("runs")) {
-            let Ok(note) = std::fs::read(run.path().join(NOTE)) else { continue };
-            let note: Note = serde_json::from_slice(&note).unwrap_or_default();
-            if note.commands.is_empty() {
-                if let Ok(header) = journal::read_header(&run.path()) {
-                    found.push((header.repository, header.run, Vec::new()));
-                }
-            } else if let Ok(contents) = journal::read(&run.path()) {
-                let events: Vec<&Event> = contents.records().map(|record| &record.event).collect();
-                let commands = note.left(&events);
-                found.push((contents.header.repository, contents.header.run, commands));
+            if run.path().join(NOTE).is_file()
+                && let Ok(header) = journal::read_header(&run.path())
+            {
+                found.push((header.repository, header.run));
             }
         }
     }

@@ -222,12 +222,12 @@ fn note(folder: &Path, port: u16) -> Result<(), CommandError> {
 
 /// Goes on with the runs that a daemon before this one did not finish.
 fn go_on(daemon: &Arc<Daemon>) {
-    for (repository, id, commands) in runs::unfinished() {
+    for (repository, id) in runs::unfinished() {
         let root = daemon.workspaces.add(&repository);
-        let started = daemon.workspaces.usable(root.to_str()).and_then(|project| {
+        let started = daemon.workspaces.usable_at(&root).and_then(|project| {
             // A run that somebody drives at a terminal is left to them.
             drop(journal::lock(&project.runs.run(&id))?);
-            runs::start(daemon, &project, &id, commands)
+            runs::start(daemon, &project, &id, Vec::new())
         });
         match started {
             Ok(_) => anstream::eprintln!("Going on with the run {id} in {}.", repository.display()),

@@ -186,7 +186,8 @@ async fn in_turn(
     if mailbox.is_closed() || trials.cancel.is_cancelled() {
         return None;
     }
-    tokio::task::spawn_blocking(work).await.ok()
+    let failed = |_| Err(CommandError::local("The daemon failed at this test run; its other work goes on."));
+    Some(tokio::task::spawn_blocking(work).await.unwrap_or_else(failed))
 }
 
 fn tested(daemon: &Daemon, workspace: Option<&str>) -> Result<Notice, CommandError> {

@@ -51,8 +51,12 @@ impl Workspaces {
 
     /// Finds a workspace's repository as it is now, to work in it.
     pub(super) fn usable(&self, wanted: Option<&str>) -> Result<Project, CommandError> {
-        let root = self.find(wanted)?;
-        let project = Project::discover(&root)?;
+        self.usable_at(&self.find(wanted)?)
+    }
+
+    /// The same for a workspace's root.
+    pub(super) fn usable_at(&self, root: &Path) -> Result<Project, CommandError> {
+        let project = Project::discover(root)?;
         if project.repository.root() != root {
             return Err(CommandError::usage(format!(
                 "The workspace {} leads to another repository now, {}. Open that one by its folder.",
@@ -73,7 +77,7 @@ impl Workspaces {
             git.is_ok() && root.canonicalize().is_ok_and(|root| root == project.repository.root())
         };
         let known = self.project(root).filter(is_there);
-        let project = known.map_or_else(|| self.usable(root.to_str()), Ok);
+        let project = known.map_or_else(|| self.usable_at(root), Ok);
         let branch = project.as_ref().ok().and_then(|project| project.repository.branch());
         let problem = project
             .and_then(|project| configuration(&project, scripted).map(drop))

@@ -79,19 +79,13 @@ impl Desk {
     }
 
     /// Lays down the questions that are open now, before anybody is told of them, so that no answer comes too early.
-    /// Each can be laid down once, and those that are not open any more are taken away: what they were answered is in the
-    /// run's journal now.
+    /// Each can be laid down once, and those that are not open any more are taken away.
     pub fn lay(&self, open: &[(PartId, &Question)]) {
         let mut lying = self.lying();
         let is_open = |gate: &Gate| open.iter().any(|(part, _)| Gate::of(part) == *gate);
         lying.asked.retain(|gate, _| is_open(gate));
-        let (unwritten, written) =
-            std::mem::take(&mut lying.unwritten).into_iter().partition(|(gate, _)| is_open(gate));
-        lying.unwritten = unwritten;
-        let written: BTreeMap<Gate, oneshot::Sender<()>> = written;
-        for told in written.into_values() {
-            told.send(()).ok();
-        }
+        // What went without an answer in the journal, such as by a cancel, was not heard.
+        lying.unwritten.retain(|gate, _| is_open(gate));
         for (part, question) in open {
             let line = match question {
                 Question::Command { line, .. } => Some(line.clone()),
@@ -144,6 +138,13 @@ impl Desk {
         let (told, written) = oneshot::channel();
         lying.unwritten.insert(gate.clone(), told);
         Ok(written)
+    }
+
+    /// Takes note that the answer to a question is in the run's journal.
+    pub fn written(&self, part: &PartId) {
+        if let Some(told) = self.lying().unwritten.remove(&Gate::of(part)) {
+            told.send(()).ok();
+        }
     }
 
     /// Clears the desk away: nobody drives the run any more.
@@ -211,8 +212,14 @@ mod tests {
         desk.lay(&[(part(), &Question::Land), (other.clone(), &Question::Land)]);
         let mut written = desk.answer(&Gate::of(&part()), yes()).expect("it was asked");
         assert!(written.try_recv().is_err(), "the journal does not know of it yet");
+        desk.written(&part());
         desk.lay(&[(other.clone(), &Question::Land)]);
         assert_eq!(written.try_recv(), Ok(()));
+        let third = PartId { effect: 11, ..part() };
+        desk.lay(&[(other.clone(), &Question::Land), (third.clone(), &Question::Land)]);
+        let mut unheard = desk.answer(&Gate::of(&third), yes()).expect("it was asked");
+        desk.lay(&[(other.clone(), &Question::Land)]);
+        assert_eq!(unheard.try_recv(), Err(oneshot::error::TryRecvError::Closed), "a cancel was quicker");
         let mut lost = desk.answer(&Gate::of(&other), yes()).expect("it was asked");
         desk.close();
         assert_eq!(lost.try_recv(), Err(oneshot::error::TryRecvError::Closed), "the run was stopped before");
