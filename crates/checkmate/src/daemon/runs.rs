@@ -451,15 +451,13 @@ fn drive(daemon: &Arc<Daemon>, waiting: Waiting) -> Result<Drove, CommandError> 
     let Waiting { live, note, heard } = waiting;
     let opened = Session::open(&live.project, live.id.clone());
     // What has happened before is told first, with the same numbers as ever, also where the run cannot go on; but only to
-    // those who follow it, because it is not how the run stands now.
+    // those who follow it, because it is not how the run stands now. Whoever is told of a question can answer it already.
     let contents = journal::read(&live.project.runs.run(&live.id))?;
-    contents.retell(&mut Teller { feed: Arc::clone(&live.feed), desk: None, changed: None })?;
+    let mut teller =
+        Teller { feed: Arc::clone(&live.feed), desk: Some(Arc::clone(&live.desk)), changed: None };
+    contents.retell(&mut teller)?;
     let session = opened?;
-    let mut teller = Teller {
-        feed: Arc::clone(&live.feed),
-        desk: Some(Arc::clone(&live.desk)),
-        changed: Some(Box::new(Turns(Arc::clone(daemon)))),
-    };
+    teller.changed = Some(Box::new(Turns(Arc::clone(daemon))));
     let task = TaskId::new(TASK);
     let attended = session.run.cycle(&task).is_some_and(|cycle| cycle.spec().policy.interactive);
     let commands = session.run.accepted(&task, note.commands);
