@@ -41,11 +41,11 @@ const workspaces = [
   { root: state.workspace, name: "elsewhere", branch: null, problem: null },
 ];
 await frame({ event: { type: "hello", version: 1, program: "0", workspaces, runs_at_once: 1 }, re: (await sent("hello")).id });
-await frame({ event: { type: "runs", runs: [state], more: false }, re: (await sent("list_runs")).id });
 await page.locator(".message", { hasText: "Connected to daemon" }).waitFor();
-// Frames are taken in by the picture; the list is there after the next one.
-await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(drawn, 50)))));
+// A run is shown before the list is there that tells whose it is.
 await post({ host: "show", run: state.run });
+await page.waitForTimeout(100);
+await frame({ event: { type: "runs", runs: [state], more: false }, re: (await sent("list_runs")).id });
 await page.waitForFunction(() => globalThis.posted.some((one) => one.panel === "send" && one.text.includes('"subscribe"')));
 for (const one of frames) await frame(one);
 await page.locator('.message[data-kind="success"]').waitFor();

@@ -30,6 +30,8 @@ export class Panel {
   /** Runs whose frames come on this connection. */
   private readonly following = new Set<RunId>();
   private wantsSettings = false;
+  /** The list of this connection's beginning. */
+  private listed: Promise<void> = Promise.resolve();
   private greeted = false;
   /** The workspace that the person chose, rather than the one of a run that is shown. */
   private chosen: string | null = null;
@@ -68,7 +70,7 @@ export class Panel {
     this.following.clear();
     const greeted = this.client.greet();
     void this.client.ask({ type: "watch_runs" });
-    const listed = this.loadRuns(null);
+    this.listed = this.loadRuns(null);
     const { shown } = this.store.state;
     if (shown !== null) this.follow(shown);
     const answer = await greeted;
@@ -79,7 +81,7 @@ export class Panel {
     this.greeted = true;
     // In a run it would stand between things that belong together.
     if (first && shown === null) this.store.say("status", "Connected to daemon");
-    await listed;
+    await this.listed;
     if (shown !== null) void this.locate(shown).then(() => first && this.adopt(shown));
     if (!this.settleDoubt() && !first) this.pass("Connected again.");
     if (this.wantsSettings) void this.configuration.open();
@@ -253,7 +255,8 @@ export class Panel {
     for (const gone of this.store.models.tidy(run)) this.following.delete(gone);
     this.follow(run);
     this.adopt(run);
-    void this.locate(run).then(() => this.store.state.shown === run && this.adopt(run));
+    // The list may still be on its way, and it tells whose run it is.
+    void this.listed.then(() => this.locate(run)).then(() => this.store.state.shown === run && this.adopt(run));
   }
 
   /** What is asked for beside a run belongs to its repository. */
