@@ -6,4 +6,4 @@ mod words;
 
 pub use self::kind::{Kind, kind};
 pub use self::permits::{Permission, Permits};
-pub use self::words::{identifiers, sentences};
+pub use self::words::{forbids, identifiers, sentences};

@@ -79,19 +79,29 @@ fn a_permitted_dependency_needs_a_reason() {
     let patch = replaces("package.json", "{}", "{\"dependencies\": {\"left-pad\": \"1\"}}");
     let explained =
         builds_with(&patch, json!({"risks": ["left-pad is one more package to keep up to date."]}));
-    let goal = "Add the left-pad package as a dependency";
+    let task = environment.path("task.json");
+    let told = json!({"goal": "Align the names in the list", "kind": "chore", "permits": ["deps"]});
+    std::fs::write(&task, told.to_string()).unwrap();
+    let run_task = |script: &Script| {
+        let (script, result) = (environment.script(script), environment.path("result.json"));
+        let (task, result) = (task.to_str().unwrap(), result.to_str().unwrap());
+        environment.run(&["run", "--task", task, "--replay", &script, "--json", result])
+    };
     let script = Script::new().builder(builds(&patch)).builder(explained).reviewer(approves());
-    run(&environment, goal, &script).ended(0);
+    run_task(&script).ended(0);
     assert_eq!(environment.result()["turns"], 2);
     assert_has(&environment.prompts("builder")[1], &["no entry of `risks` names `left-pad`"]);
     assert_snapshot!(said(&environment, "dependencies"), @"The task permits what changes: `dependencies.left-pad` in `package.json`. The builder says: left-pad is one more package to keep up to date.");
 
     environment.run(&["undo", "latest"]).ended(0);
     let silent = builds_with(&patch, json!({"risks": ["The configuration may be read by others."]}));
-    let script = Script::new().builder(silent.clone()).builder(silent);
-    run(&environment, goal, &script).ended(2);
+    run_task(&Script::new().builder(silent.clone()).builder(silent.clone())).ended(2);
     assert_eq!(environment.result()["stopped_by"], "oscillation");
     assert_eq!(environment.read("package.json"), "{}\n");
+
+    // What the user asks for by name, the user has decided.
+    let script = Script::new().builder(silent).reviewer(approves());
+    run(&environment, "Add the left-pad package as a dependency", &script).ended(0);
 }
 
 #[test]

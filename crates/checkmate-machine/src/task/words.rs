@@ -74,7 +74,7 @@ pub(super) fn marked(sentence: &str) -> Vec<Word> {
 }
 
 /// Tells whether a sentence forbids rather than asks.
-pub(super) fn forbids(sentence: &str) -> bool {
+pub fn forbids(sentence: &str) -> bool {
     let words = words(&sentence.replace('’', "'"));
     let held = words.windows(2).any(|pair| matches!(pair[0].as_str(), "leave" | "keep"));
     // `None` within a sentence is a value.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::GateName;
 use super::evidence::{Evidence, Objection, Opinion, added_lines, listed};
 use crate::facts::{Entry, FileRole, Section};
-use crate::task::Permission;
+use crate::task::{Permission, forbids, sentences};
 
 pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     let mut touched = Vec::new();
@@ -68,23 +68,27 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
 }
 
 /// A permit says that the project may depend on something; why it should, the builder has to say where the checker and
-/// the user read it.
+/// the user read it. What the goal itself asks for by name, the user has decided.
 fn explained(evidence: &Evidence<'_>, permitted: &[(String, &str, &Entry)]) -> Opinion {
     if permitted.is_empty() {
         return Opinion::Passed("Dependencies and install scripts are as they were.".into());
     }
     let mut objections: Vec<Objection> = Vec::new();
     let mut reasons: Vec<&str> = Vec::new();
+    let wishes: Vec<&str> =
+        sentences(&evidence.task.goal).into_iter().filter(|sentence| !forbids(sentence)).collect();
     let added = permitted
         .iter()
         .filter(|(_, path, entry)| entry.section == Section::Dependency && !is_own(path, &entry.after));
     for (told, path, entry) in added {
         for names in added_names(path, entry) {
+            let known = names.first().is_some_and(|name| wishes.iter().any(|wish| names_it(wish, name)));
             let reason =
                 evidence.risks.iter().rev().find(|risk| names.iter().any(|name| names_it(risk, name)));
             match (reason, names.first()) {
                 (Some(reason), _) if reasons.contains(&reason.as_str()) => {}
                 (Some(reason), _) => reasons.push(reason),
+                (None, _) if known => {}
                 (None, name) => {
                     let name = name.map_or("", String::as_str);
                     let text = format!(

@@ -263,7 +263,7 @@ fn spec(lines: &[String]) -> Spec {
         examiner: false,
         budget: Default::default(),
     };
-    let (mut goal, mut kind) = ("Sum the numbers.".to_owned(), None);
+    let (mut goal, mut kind, mut permits) = ("Sum the numbers.".to_owned(), None, Vec::new());
     let (mut follows, mut product) = (None, Product::Patch);
     for line in lines {
         let (key, value) = line.split_once(' ').unwrap_or((line, ""));
@@ -304,12 +304,13 @@ fn spec(lines: &[String]) -> Spec {
                 }
             }
             "kind" => kind = Some(serde_json::from_value(quoted).unwrap()),
+            "permit" => permits.push(value.into()),
             "land" => policy.land = serde_json::from_value(quoted).unwrap(),
             unknown => panic!("no rule is called {unknown}"),
         }
     }
     Spec {
-        task: Task { goal, kind, permits: Vec::new(), given_red: false, examples: None, follows },
+        task: Task { goal, kind, permits, given_red: false, examples: None, follows },
         product,
         policy,
         prompts: checkmate_machine::prompt::shipped(),
