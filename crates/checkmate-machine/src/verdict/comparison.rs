@@ -61,7 +61,10 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     let unasked = evidence.kind.told && evidence.kind.is(&[TaskKind::Chore]);
     if keeps_behaviour(evidence) || unasked {
         let mut differences = compared::differences(comparison, base, candidate);
-        differences.retain(|difference| !is_crash(&difference.before));
+        differences.retain(|difference| {
+            !is_crash(&difference.before)
+                && !is_renamed(&evidence.task.goal, &difference.before, &difference.after)
+        });
         if unasked {
             let call = |at: u32| comparison.calls.get(at as usize);
             differences.retain(|found| {
@@ -127,6 +130,32 @@ fn is_named(goal: &str, function: &str) -> bool {
     // In front of it stands its file.
     let function = function.rsplit('#').next().unwrap_or(function);
     names(function).iter().any(|name| goal.contains(name))
+}
+
+/// Tells whether two results differ in nothing but the names of parts of objects, in a task that renames these names.
+fn is_renamed(goal: &str, before: &str, after: &str) -> bool {
+    let named = |name: &str| goal.split(|c: char| !is_part(c)).any(|word| word == name);
+    let renames = goal.split(|c: char| !is_part(c)).any(|word| word.to_lowercase().starts_with("renam"));
+    renames && without_keys(before, named) == without_keys(after, named)
+}
+
+/// Takes out of a result what stands before a `:` or a `=` and has such a name.
+fn without_keys(result: &str, named: impl Fn(&str) -> bool) -> String {
+    let mut kept = String::with_capacity(result.len());
+    let mut rest = result;
+    while let Some(start) = rest.find(is_part) {
+        let (gap, tail) = rest.split_at(start);
+        let (word, next) = tail.split_at(tail.find(|c: char| !is_part(c)).unwrap_or(tail.len()));
+        let key = next.trim_start_matches(['"', '\'']).trim_start().starts_with([':', '=']);
+        kept.push_str(gap);
+        kept.push_str(if key && named(word) { "" } else { word });
+        rest = next;
+    }
+    kept + rest
+}
+
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$')
 }
 
 /// Tells whether the goal itself is about the values of a call: it states all of them, and says nothing of others like

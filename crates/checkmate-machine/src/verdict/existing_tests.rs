@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::GateName;
-use super::evidence::{Evidence, Opinion, listed};
+use super::evidence::{Evidence, Opinion, added_lines, listed};
 use crate::facts::{FileFacts, FileRole, Reading, SpotKind, Strength, TestFunction};
 use crate::task::Permission;
 
@@ -18,6 +18,7 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
             wrong.extend(said.filter(|_| !stands));
         }
         wrong.extend(unread(evidence, file));
+        wrong.extend(thinned(evidence, file));
         wrong.extend(steered(evidence, file));
     }
     if !wrong.is_empty() {
@@ -249,6 +250,32 @@ fn unread(evidence: &Evidence<'_>, file: &FileFacts) -> Option<String> {
             file.path,
             listed(removed.iter().copied())
         )
+    })
+}
+
+/// Complains of a script of assertions, without test functions, that may change and compares less exactly than before.
+/// Where it may not change, its old lines run on the new code.
+fn thinned(evidence: &Evidence<'_>, file: &FileFacts) -> Option<String> {
+    const EXACT: [&str; 8] =
+        ["strictEqual(", "deepEqual(", ".equal(", "assertEqual(", "toBe(", "toEqual(", " == ", " === "];
+    let script = file.role == FileRole::Test && file.tests_before.is_empty() && file.tests_after.is_empty();
+    let path = file.path.as_str();
+    let permitted = |permission| evidence.permits.allow(permission, [path]);
+    let gone = permitted(Permission::DeleteTests) && evidence.permits.deletes();
+    if !script || gone || !evidence.permits.has(Permission::ChangeTests) {
+        return None;
+    }
+    // `Strict` goes with a capital in `deepStrictEqual`.
+    let exact = |line: &&str| {
+        let line = line.replace("Strict", "");
+        ["assert", "expect("].iter().any(|word| line.contains(word))
+            && EXACT.iter().any(|words| line.contains(words))
+    };
+    let before = removed_lines(&evidence.candidate.diff, path).into_iter().filter(exact).count();
+    let added = added_lines(&evidence.candidate.diff).into_iter();
+    let after = added.filter(|(of, _, line)| *of == path && exact(&line.trim())).count();
+    (after < before).then(|| {
+        format!("The tests of {path} may change, but they check less than before. Let them check as much.")
     })
 }
 

@@ -243,5 +243,13 @@ mod tests {
         let module = told("go.mod", "module a\n", "module a\nrequire (\n\tx.y/z v1.0.0 // indirect\n)\n");
         assert_eq!(module, ["Dependency require.x.y/z:  -> v1.0.0"]);
         assert_eq!(told("package.json", "{}", "{"), ["Dependency (unreadable): {} -> {"]);
+        let runtime = [
+            told("package.json", "{}", r#"{"engines":{"node":">=18"}}"#),
+            told("pyproject.toml", "", "[project]\nrequires-python = '>=3.9'\n"),
+            told("setup.cfg", "", "[options]\npython_requires = >=3.9\n"),
+        ];
+        for entries in runtime {
+            assert!(entries.iter().all(|entry| entry.starts_with("Build ")), "{entries:?}");
+        }
     }
 }

@@ -50,14 +50,7 @@ fn package(name: &str) -> Section {
 fn is_npm_dependency(group: &str) -> bool {
     matches!(
         group,
-        "overrides"
-            | "resolutions"
-            | "packageManager"
-            | "engines"
-            | "pnpm"
-            | "require"
-            | "require-dev"
-            | "imports"
+        "overrides" | "resolutions" | "packageManager" | "pnpm" | "require" | "require-dev" | "imports"
     )
 }
 
@@ -96,8 +89,11 @@ fn pyproject(name: &str) -> Section {
     if tests.iter().any(|start| name.starts_with(start)) {
         return Section::TestConfig;
     }
-    let dependency =
-        name.contains("dependencies") || name == "build-system.requires" || name == "project.requires-python";
+    // What runs the program is chosen by who runs it: a version of the language brings no code in.
+    if matches!(name, "project.requires-python" | "tool.poetry.dependencies.python") {
+        return Section::Build;
+    }
+    let dependency = name.contains("dependencies") || name == "build-system.requires";
     if dependency
         || name.starts_with("dependency-groups")
         || name.contains(".sources")
@@ -147,6 +143,7 @@ fn setup_cfg(name: &str) -> Section {
         "tool:pytest" | "pytest" | "coverage:run" | "coverage:report" | "nosetests" => Section::TestConfig,
         "metadata" => Section::Description,
         "aliases" => script(key),
+        "options" if key == "python_requires" => Section::Build,
         _ if key.ends_with("_requires") || key.ends_with("_require") || name.contains("extras_require") => {
             Section::Dependency
         }
