@@ -120,6 +120,9 @@ pub struct TestFunction {
     pub assertions: Vec<Assertion>,
     /// Names that its body mentions, each once, at most 60.
     pub mentions: Vec<String>,
+    /// The rows of the tables that it goes through: what stands in their brackets, without blank space, at most 200.
+    #[serde(default)]
+    pub rows: Vec<String>,
 }
 
 /// One assertion of a test.

@@ -155,6 +155,7 @@ fn facts(path: &str, role: FileRole) -> FileFacts {
         shadowed: false,
         assertions: Vec::new(),
         mentions: Vec::new(),
+        rows: Vec::new(),
     };
     let entry = Entry {
         section: Section::Dependency,

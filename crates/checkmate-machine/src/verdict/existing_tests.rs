@@ -96,6 +96,7 @@ fn renamed(test: &TestFunction, goal: &str) -> Option<TestFunction> {
         let mut test = test.clone();
         test.name = with(&test.name);
         test.mentions = test.mentions.iter().map(with).collect();
+        test.rows = test.rows.iter().map(with).collect();
         for assertion in &mut test.assertions {
             assertion.text = with(&assertion.text);
         }
@@ -139,6 +140,17 @@ fn complaint(evidence: &Evidence<'_>, file: &FileFacts, test: &TestFunction) -> 
         // To change a test is not to take it away.
         let gone = permitted(Permission::DeleteTests) && evidence.permits.deletes();
         return (!gone).then_some(skipped);
+    }
+    let rows = lost_rows(file, test);
+    let may_go = permitted(Permission::ChangeTests)
+        || permitted(Permission::DeleteTests) && evidence.permits.deletes();
+    if !rows.is_empty() && !may_go {
+        return Some(format!(
+            "The test `{}` of {} does not go through these cases any more: {}.",
+            test.name,
+            file.path,
+            listed(rows)
+        ));
     }
     if after.body == test.body {
         return None;
@@ -198,6 +210,16 @@ fn is_thinner(before: &TestFunction, after: &TestFunction) -> bool {
     count(after, Strength::Loose) < count(before, Strength::Loose)
         || count(after, Strength::Exact) < count(before, Strength::Exact)
         || broad(after) > broad(before)
+}
+
+/// Returns the rows of a test's tables that no test of its file goes through any more.
+fn lost_rows<'a>(file: &FileFacts, before: &'a TestFunction) -> Vec<&'a str> {
+    let stays = |row: &String| {
+        file.tests_after.iter().flat_map(|test| &test.rows).any(|after| after.contains(row.as_str()))
+    };
+    // In a file that the test left, nothing is to be seen of them.
+    let here = file.tests_after.iter().any(|after| after.name == before.name);
+    before.rows.iter().filter(|row| here && !stays(row)).map(String::as_str).collect()
 }
 
 /// Returns the assertions that could be noticed before and cannot be now, a repeated one as often as it is gone.

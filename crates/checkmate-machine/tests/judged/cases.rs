@@ -458,6 +458,7 @@ fn test() -> impl Strategy<Value = TestFunction> {
             shadowed,
             assertions,
             mentions: vec!["sum".into()],
+            rows: Vec::new(),
         },
     )
 }

@@ -164,6 +164,7 @@ fn test(text: &str) -> TestFunction {
         shadowed: false,
         assertions: asserted.split(" | ").filter(|one| !one.trim().is_empty()).map(assertion).collect(),
         mentions: Vec::new(),
+        rows: Vec::new(),
     };
     for word in words {
         match word.split_once('=').unwrap_or((word, "")) {
@@ -171,6 +172,7 @@ fn test(text: &str) -> TestFunction {
             ("skipped", marker) => test.skipped = Some(marker.into()),
             ("shadowed", _) => test.shadowed = true,
             ("mentions", names) => test.mentions = names.split(',').map(str::to_owned).collect(),
+            ("rows", rows) => test.rows = rows.split(';').map(str::to_owned).collect(),
             ("line", line) => test.line = line.parse().unwrap(),
             (unknown, _) => panic!("nothing of a test is called {unknown}"),
         }

@@ -160,6 +160,7 @@ fn tests(text: Option<&String>) -> Vec<TestFunction> {
             shadowed: false,
             assertions: vec![Assertion { text: format!("is {name}"), strength: Strength::Exact, lost: None }],
             mentions: vec![name.to_owned()],
+            rows: Vec::new(),
         })
         .collect()
 }

@@ -1,7 +1,8 @@
 //! Which values that the goal lists does no test use.
 //!
 //! A goal that lists values ("4, 9, 40 and 90") promises something for each of them. Only lists count, of three numbers or
-//! two quoted texts and more: a single value may be an example, a limit, or an address.
+//! two quoted texts and more: a single value may be an example, a limit, or an address. What a call is given and what a
+//! result is made of are parts of one example.
 
 use std::sync::LazyLock;
 
@@ -54,7 +55,26 @@ fn lists(text: &str) -> Vec<&str> {
         let (all, quoted) = (ONE.find_iter(list).count(), ONE.find_iter(list).filter(quoted).count());
         all >= 3 || quoted >= 2
     };
-    LIST.find_iter(text).map(|list| list.as_str()).filter(long).collect()
+    let lists = LIST.find_iter(text).filter(|list| !is_inside(&text[..list.start()]));
+    lists.map(|list| list.as_str()).filter(long).collect()
+}
+
+/// Tells whether what follows a text lies in the brackets of a call or of a value.
+fn is_inside(before: &str) -> bool {
+    let mut open = Vec::new();
+    let mut last = ' ';
+    for c in before.chars() {
+        match c {
+            '[' | '{' => open.push(true),
+            '(' => open.push(last.is_alphanumeric() || matches!(last, '_' | ')' | ']')),
+            ')' | ']' | '}' => drop(open.pop()),
+            // No call goes on after the end of its line.
+            '\n' => open.clear(),
+            _ => {}
+        }
+        last = c;
+    }
+    open.contains(&true)
 }
 
 fn is_test(wish: &Wish<'_>, path: &str) -> bool {
@@ -90,9 +110,12 @@ fn tests_of(wish: &Wish<'_>, path: &str) -> Option<String> {
     Some(rest)
 }
 
-/// Tells whether a value stands in a text by itself, and not as a part of a longer number or word.
+/// Tells whether a value stands in a text by itself, and not as a part of a longer number or word. Where digits end, a word
+/// may begin: `x` stands in `080442957x`.
 fn stands_in(text: &str, value: &str) -> bool {
-    let within = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let word = value.chars().all(char::is_alphabetic);
+    let within =
+        |c: Option<char>| c.is_some_and(|c| c.is_alphabetic() || c == '_' || (!word && c.is_numeric()));
     let bare = |edge: Option<char>| edge.is_some_and(char::is_alphanumeric);
     text.match_indices(value).any(|(at, _)| {
         let (before, after) = (text[..at].chars().next_back(), text[at + value.len()..].chars().next());
@@ -116,11 +139,19 @@ mod tests {
         );
         assert_eq!(lists("stay (\"3.5\", \"a:b\")"), "\"3.5\", \"a:b\"");
         assert_eq!(lists("between 1 and 10; Python 3.12, f(1, 2)"), "");
+        assert_eq!(
+            lists(
+                "parse_field(\"75\", \"minute\") is [75, 76, 77]; at(date(2026, 1, 1, 23, 0)) == {1, 2, 3}"
+            ),
+            ""
+        );
+        assert_eq!(lists("f() keeps its order (for 3, 4, 5)"), "3, 4, 5");
     }
 
     #[test]
     fn a_number_stands_by_itself() {
         assert!(stands_in("f(40)", "40") && !stands_in("f(4000)", "40") && !stands_in("x40", "40"));
         assert!(stands_in("a-b", "-"));
+        assert!(stands_in("\"080442957x\"", "x") && !stands_in("expect", "x"));
     }
 }

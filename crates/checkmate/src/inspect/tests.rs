@@ -6,6 +6,7 @@ mod go;
 mod java;
 mod javascript;
 mod python;
+mod rows;
 mod rust;
 mod strength;
 
@@ -44,7 +45,9 @@ pub(super) fn of(source: &Source) -> Vec<TestFunction> {
         return Vec::new();
     }
     let helpers = dialect.functions(&outline);
-    let mut reader = Reader { outline: &outline, dialect: &*dialect, helpers, known: BTreeMap::new() };
+    let tables = rows::tables(&outline);
+    let mut reader =
+        Reader { outline: &outline, dialect: &*dialect, helpers, tables, known: BTreeMap::new() };
     found.into_iter().take(MOST_TESTS).map(|found| reader.read(found)).collect()
 }
 
@@ -139,6 +142,8 @@ struct Reader<'a, 't> {
     outline: &'a Outline<'t>,
     dialect: &'a dyn Dialect,
     helpers: Helpers<'t>,
+    /// Tables outside of functions, by their names.
+    tables: BTreeMap<String, usize>,
     /// What helpers assert, by their bodies.
     known: BTreeMap<usize, Vec<Assertion>>,
 }
@@ -162,6 +167,7 @@ impl<'t> Reader<'_, 't> {
             shadowed: found.shadowed,
             assertions,
             mentions: found.body.map(|body| self.mentions(body)).unwrap_or_default(),
+            rows: rows::of(self.outline, &found.pieces, &self.tables),
         }
     }
 

@@ -137,6 +137,7 @@ fn tests_only_are_asked_about_what_they_mention() {
             shadowed: false,
             assertions: Vec::new(),
             mentions: vec!["f".to_owned()],
+            rows: Vec::new(),
         }];
     }
     let role = |path: &str| if path.starts_with("lib") { FileRole::Code } else { FileRole::Test };

@@ -89,6 +89,13 @@ fn simple_positive(scope: &Scope<'_, '_>, text: &str) -> Strength {
 /// Tells whether an expression always has the same value.
 pub(super) fn is_constant(text: &str) -> bool {
     let text = text.trim();
+    let tuple = text.starts_with('(') && text.ends_with(')');
+    let parts = if tuple { split(bare(text), &[","]) } else { Vec::new() };
+    is_value(text) || parts.len() > 1 && parts.into_iter().all(|part| is_value(part.trim()))
+}
+
+/// Tells whether a text is one value, written out.
+fn is_value(text: &str) -> bool {
     let words = [
         "True",
         "False",
@@ -104,10 +111,7 @@ pub(super) fn is_constant(text: &str) -> bool {
         "Boolean.TRUE",
     ];
     let number = text.trim_start_matches('-');
-    // A tuple with a message in an `assert` is always true.
-    let message = text.starts_with('(') && split(bare(text), &[","]).len() > 1;
     words.contains(&text)
-        || message && text.ends_with(')')
         || number.starts_with(|first: char| first.is_ascii_digit())
             && number.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '.' || letter == '_')
         || unquoted(text).is_some_and(|inner| !inner.contains(['"', '\'', '{', '+']))

@@ -47,6 +47,11 @@ def test_raises():
         f()
 def test_tuple():
     assert (f() == 3, "message")
+def test_pair():
+    done = f()
+    assert (done.code, done.out) == (code, 1)
+def test_constant_pair():
+    assert (1, 2) == (1, 2)
 def test_gone():
     assert f() == 1
 test_gone = None
@@ -84,6 +89,8 @@ class TestPlain:
             "test_suppressed [] Exact/Swallowed",
             "test_raises [] Loose",
             "test_tuple [] Trivial",
+            "test_pair [] Exact",
+            "test_constant_pair [] Trivial",
             "test_gone [] shadowed Exact",
             "test_never [if False] Exact",
             "MoreTest.test_a [self.skipTest(\"no\")] Exact",
@@ -201,4 +208,39 @@ fn hostile_files_are_read_in_time() {
             assert!(start.elapsed().as_secs() < 20, "{path}");
         }
     }
+}
+
+#[test]
+fn rows_of_tables() {
+    let rows = |path: &str, text: &str| {
+        let source = Source::parse(path, text.to_owned()).expect("it parses");
+        of(&source).into_iter().map(|test| test.rows.join(" ")).collect::<Vec<_>>()
+    };
+    let python = r#"
+import pytest
+CASES = [
+    ("a", 1),
+    ("b", [2, 3]),
+]
+@pytest.mark.parametrize("x, y", [(1, 2), pytest.param(3, 4, id="three")])
+def test_given(x, y):
+    assert f(x) == y
+@pytest.mark.parametrize("x, y", CASES)
+def test_named(x, y):
+    assert f(x) == y
+def test_plain():
+    assert f([1, 2]) == 3
+"#;
+    assert_eq!(rows("tests/test_a.py", python), ["1,2 3,4,id=\"three\"", "\"a\",1 \"b\",[2,3", ""]);
+    let javascript = r#"
+const cases = [["a", 1], ["b", 2]];
+test.each([[1, 2], [3, 4]])("adds", (a, b) => { expect(f(a)).toBe(b); });
+test("all", () => { for (const [a, b] of cases) assert.equal(f(a), b); });
+"#;
+    assert_eq!(rows("test/a.test.js", javascript), ["1,2 3,4", "\"a\",1 \"b\",2"]);
+    let rust =
+        "#[test]\nfn all() {\n    for (a, b) in [(1, 2), (3, 4)] {\n        assert_eq!(f(a), b);\n    }\n}\n";
+    assert_eq!(rows("tests/a.rs", rust), ["1,2 3,4"]);
+    let go = "package a\nfunc TestAll(t *testing.T) {\n\tfor _, c := range []struct{ a, b int }{{1, 2}, {3, 4}} {\n\t\tif f(c.a) != c.b { t.Error(c) }\n\t}\n}\n";
+    assert_eq!(rows("a_test.go", go), ["1,2 3,4"]);
 }
