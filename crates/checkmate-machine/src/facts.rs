@@ -120,7 +120,8 @@ pub struct TestFunction {
     pub assertions: Vec<Assertion>,
     /// Names that its body mentions, each once, at most 60.
     pub mentions: Vec<String>,
-    /// The rows of the tables that it goes through: what stands in their brackets, without blank space, at most 200.
+    /// The rows of the tables that it goes through: their tokens with blanks between, without their brackets; none if there
+    /// are more than 100.
     #[serde(default)]
     pub rows: Vec<String>,
 }

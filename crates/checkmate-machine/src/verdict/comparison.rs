@@ -10,6 +10,7 @@ use crate::excerpt;
 use crate::facts::{Comparison, FileRole};
 use crate::ids::TreeId;
 use crate::spec::{Level, TaskKind};
+use crate::task::{forbids, sentences};
 
 /// The seconds that the calls may take.
 const LIMIT_S: u64 = 40;
@@ -132,26 +133,69 @@ fn is_named(goal: &str, function: &str) -> bool {
     names(function).iter().any(|name| goal.contains(name))
 }
 
-/// Tells whether two results differ in nothing but the names of parts of objects, in a task that renames these names.
+/// Tells whether two results differ in nothing but the names of parts of objects that the goal renames: those that are gone
+/// stand for those that are new, in the goal's order.
 fn is_renamed(goal: &str, before: &str, after: &str) -> bool {
-    let named = |name: &str| goal.split(|c: char| !is_part(c)).any(|word| word == name);
-    let renames = goal.split(|c: char| !is_part(c)).any(|word| word.to_lowercase().starts_with("renam"));
-    renames && without_keys(before, named) == without_keys(after, named)
+    let asked = |sentence: &&str| sentence.to_lowercase().contains("renam") && !forbids(sentence);
+    let wishes: Vec<&str> = sentences(goal).into_iter().filter(asked).collect();
+    let words: Vec<&str> = wishes.iter().flat_map(|wish| wish.split(|c: char| !is_part(c))).collect();
+    let (old, new) = (keys(before), keys(after));
+    let place = |key: &&str| words.iter().position(|word| word == key);
+    let only = |these: &[(usize, &'_ str)], those: &[(usize, &str)]| {
+        let mut only: Vec<String> = Vec::new();
+        for (_, key) in these {
+            if those.iter().all(|(_, other)| other != key) && !only.iter().any(|known| known == key) {
+                only.push((*key).to_owned());
+            }
+        }
+        only.sort_by_key(|key| place(&key.as_str()));
+        only
+    };
+    let (gone, come) = (only(&old, &new), only(&new, &old));
+    let named = |key: &String| place(&key.as_str()).is_some();
+    if gone.is_empty() || gone.len() != come.len() || !gone.iter().chain(&come).all(named) {
+        return false;
+    }
+    let mut renamed = String::with_capacity(after.len());
+    let mut end = 0;
+    for (at, key) in old {
+        let name = gone.iter().position(|name| name == key).and_then(|index| come.get(index));
+        renamed.push_str(&before[end..at]);
+        renamed.push_str(name.map_or(key, String::as_str));
+        end = at + key.len();
+    }
+    renamed.push_str(&before[end..]);
+    // Some results list their parts by name.
+    let parts = |text: &str| {
+        let mut parts: Vec<String> =
+            text.split([',', '(', ')', '{', '}']).map(|part| part.trim().to_owned()).collect();
+        parts.sort_unstable();
+        parts
+    };
+    renamed == after || parts(&renamed) == parts(after)
 }
 
-/// Takes out of a result what stands before a `:` or a `=` and has such a name.
-fn without_keys(result: &str, named: impl Fn(&str) -> bool) -> String {
-    let mut kept = String::with_capacity(result.len());
-    let mut rest = result;
-    while let Some(start) = rest.find(is_part) {
-        let (gap, tail) = rest.split_at(start);
-        let (word, next) = tail.split_at(tail.find(|c: char| !is_part(c)).unwrap_or(tail.len()));
-        let key = next.trim_start_matches(['"', '\'']).trim_start().starts_with([':', '=']);
-        kept.push_str(gap);
-        kept.push_str(if key && named(word) { "" } else { word });
-        rest = next;
+/// Returns the names of parts in a result, with their places: what stands before a `:` or a `=`, as a whole in quotes or
+/// without any.
+fn keys(result: &str) -> Vec<(usize, &str)> {
+    let mut keys = Vec::new();
+    let mut at = 0;
+    while let Some(start) = result[at..].find(is_part).map(|found| at + found) {
+        let end = result[start..].find(|c: char| !is_part(c)).map_or(result.len(), |length| start + length);
+        let (before, after) = (&result[..start], &result[end..]);
+        let quote = before.chars().next_back().filter(|c| matches!(c, '"' | '\''));
+        let outside = quote.map_or(before, |quote| before.trim_end_matches(quote));
+        let next = match quote {
+            Some(quote) => after.strip_prefix(quote),
+            None => Some(after),
+        };
+        let opened = outside.is_empty() || outside.ends_with(['(', '{', ' ']);
+        if opened && next.is_some_and(|next| next.starts_with([':', '='])) {
+            keys.push((start, &result[start..end]));
+        }
+        at = end;
     }
-    kept + rest
+    keys
 }
 
 fn is_part(c: char) -> bool {

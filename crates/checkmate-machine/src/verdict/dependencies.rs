@@ -82,7 +82,9 @@ fn explained(evidence: &Evidence<'_>, permitted: &[(String, &str, &Entry)]) -> O
         .filter(|(_, path, entry)| entry.section == Section::Dependency && !is_own(path, &entry.after));
     for (told, path, entry) in added {
         for names in added_names(path, entry) {
-            let known = names.first().is_some_and(|name| wishes.iter().any(|wish| names_it(wish, name)));
+            // A version is what the user expects of the name; an address may be anything.
+            let known = !entry.after.contains(['/', ':'])
+                && names.first().is_some_and(|name| wishes.iter().any(|wish| names_it(wish, name)));
             let reason =
                 evidence.risks.iter().rev().find(|risk| names.iter().any(|name| names_it(risk, name)));
             match (reason, names.first()) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::GateName;
-use super::evidence::{Evidence, Opinion, added_lines, listed};
+use super::evidence::{Evidence, Objection, Opinion, added_lines, listed};
 use crate::facts::{FileFacts, FileRole, Reading, SpotKind, Strength, TestFunction};
 use crate::task::Permission;
 
@@ -18,7 +18,6 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
             wrong.extend(said.filter(|_| !stands));
         }
         wrong.extend(unread(evidence, file));
-        wrong.extend(thinned(evidence, file));
         wrong.extend(steered(evidence, file));
     }
     if !wrong.is_empty() {
@@ -44,6 +43,10 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
             &shadowed.join(" "),
             text,
         )]);
+    }
+    let objections: Vec<Objection> = lost_rows(evidence).into_iter().chain(thinned(evidence)).collect();
+    if !objections.is_empty() {
+        return Opinion::Objected(objections);
     }
     if !skips_more(evidence) {
         return passed();
@@ -141,17 +144,6 @@ fn complaint(evidence: &Evidence<'_>, file: &FileFacts, test: &TestFunction) -> 
         let gone = permitted(Permission::DeleteTests) && evidence.permits.deletes();
         return (!gone).then_some(skipped);
     }
-    let rows = lost_rows(file, test);
-    let may_go = permitted(Permission::ChangeTests)
-        || permitted(Permission::DeleteTests) && evidence.permits.deletes();
-    if !rows.is_empty() && !may_go {
-        return Some(format!(
-            "The test `{}` of {} does not go through these cases any more: {}.",
-            test.name,
-            file.path,
-            listed(rows)
-        ));
-    }
     if after.body == test.body {
         return None;
     }
@@ -212,14 +204,44 @@ fn is_thinner(before: &TestFunction, after: &TestFunction) -> bool {
         || broad(after) > broad(before)
 }
 
-/// Returns the rows of a test's tables that no test of its file goes through any more.
-fn lost_rows<'a>(file: &FileFacts, before: &'a TestFunction) -> Vec<&'a str> {
-    let stays = |row: &String| {
-        file.tests_after.iter().flat_map(|test| &test.rows).any(|after| after.contains(row.as_str()))
-    };
-    // In a file that the test left, nothing is to be seen of them.
-    let here = file.tests_after.iter().any(|after| after.name == before.name);
-    before.rows.iter().filter(|row| here && !stays(row)).map(String::as_str).collect()
+/// Returns an objection to rows that tests do not go through any more. A row may have got a column or stand elsewhere now, so
+/// a reason is heard.
+fn lost_rows(evidence: &Evidence<'_>) -> Option<Objection> {
+    let mut gone: Vec<String> = Vec::new();
+    for file in &evidence.inspection.files {
+        for test in &file.tests_before {
+            let Some(after) = file.tests_after.iter().rfind(|after| after.name == test.name) else {
+                continue;
+            };
+            let mut names = vec![test.name.as_str(), file.path.as_str()];
+            names.extend(test.mentions.iter().map(String::as_str));
+            let permitted = |permission| evidence.permits.allow(permission, names.iter().copied());
+            let may_go = permitted(Permission::ChangeTests)
+                || permitted(Permission::DeleteTests) && evidence.permits.deletes();
+            // A table that cannot be read any more says nothing.
+            if may_go || after.rows.is_empty() {
+                continue;
+            }
+            let stays = |row: &str| after.rows.iter().any(|after| has_row(after, row));
+            let lost = test.rows.iter().filter(|row| !stays(row));
+            gone.extend(lost.map(|row| format!("`{row}` of `{}` in {}", test.name, file.path)));
+        }
+    }
+    (!gone.is_empty()).then(|| {
+        let text = format!(
+            "Tests do not go through these rows any more: {}. Put them back, or say why they have to go.",
+            listed(gone.iter().take(10).map(String::as_str))
+        );
+        evidence.objection(GateName::ExistingTests, &gone.join(" "), text)
+    })
+}
+
+/// Tells whether a row has all the tokens of another in a row.
+fn has_row(row: &str, other: &str) -> bool {
+    row.match_indices(other).any(|(at, _)| {
+        let (before, after) = (row[..at].chars().next_back(), row[at + other.len()..].chars().next());
+        before.is_none_or(|c| c == ' ') && after.is_none_or(|c| c == ' ')
+    })
 }
 
 /// Returns the assertions that could be noticed before and cannot be now, a repeated one as often as it is gone.
@@ -275,30 +297,40 @@ fn unread(evidence: &Evidence<'_>, file: &FileFacts) -> Option<String> {
     })
 }
 
-/// Complains of a script of assertions, without test functions, that may change and compares less exactly than before.
-/// Where it may not change, its old lines run on the new code.
-fn thinned(evidence: &Evidence<'_>, file: &FileFacts) -> Option<String> {
+/// Objects to a script of assertions, without test functions, that may change and has fewer lines that compare exactly than
+/// before. Where it may not change, its old lines run on the new code.
+fn thinned(evidence: &Evidence<'_>) -> Option<Objection> {
     const EXACT: [&str; 8] =
         ["strictEqual(", "deepEqual(", ".equal(", "assertEqual(", "toBe(", "toEqual(", " == ", " === "];
-    let script = file.role == FileRole::Test && file.tests_before.is_empty() && file.tests_after.is_empty();
-    let path = file.path.as_str();
-    let permitted = |permission| evidence.permits.allow(permission, [path]);
-    let gone = permitted(Permission::DeleteTests) && evidence.permits.deletes();
-    if !script || gone || !evidence.permits.has(Permission::ChangeTests) {
-        return None;
-    }
+    const COMMENTS: [&str; 4] = ["//", "#", "/*", "*"];
     // `Strict` goes with a capital in `deepStrictEqual`.
-    let exact = |line: &&str| {
-        let line = line.replace("Strict", "");
-        ["assert", "expect("].iter().any(|word| line.contains(word))
+    let exact = |line: &str| {
+        let line = line.trim().replace("Strict", "");
+        let asserts = ["assert", "expect("].iter().any(|word| line.contains(word));
+        asserts
+            && !line.contains(".not.")
+            && !COMMENTS.iter().any(|start| line.starts_with(start))
             && EXACT.iter().any(|words| line.contains(words))
     };
-    let before = removed_lines(&evidence.candidate.diff, path).into_iter().filter(exact).count();
-    let added = added_lines(&evidence.candidate.diff).into_iter();
-    let after = added.filter(|(of, _, line)| *of == path && exact(&line.trim())).count();
-    (after < before).then(|| {
-        format!("The tests of {path} may change, but they check less than before. Let them check as much.")
-    })
+    let thinner = |path: &str| {
+        let before = removed_lines(&evidence.candidate.diff, path).into_iter().filter(|line| exact(line));
+        let added = added_lines(&evidence.candidate.diff).into_iter();
+        added.filter(|(of, _, line)| *of == path && exact(line)).count() < before.count()
+    };
+    let permitted = |path: &str| {
+        let gone = evidence.permits.allow(Permission::DeleteTests, [path]) && evidence.permits.deletes();
+        evidence.permits.has(Permission::ChangeTests) && !gone
+    };
+    let mut scripts = evidence.inspection.files.iter().filter(|file| {
+        let path = file.path.as_str();
+        file.role == FileRole::Test && file.tests_before.is_empty() && permitted(path) && thinner(path)
+    });
+    let path = scripts.next()?.path.as_str();
+    let text = format!(
+        "The assertions of {path} may change, but fewer of them compare exactly than before. Let them check as much, or say \
+         where they do."
+    );
+    Some(evidence.objection(GateName::ExistingTests, path, text))
 }
 
 /// Returns the lines that a diff takes out of a file.

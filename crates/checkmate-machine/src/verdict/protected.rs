@@ -33,6 +33,12 @@ fn is_declared(goal: &str, entry: &str) -> bool {
     declares.iter().any(|(start, word)| entry.starts_with(start) && goal.contains(word))
 }
 
+/// Tells whether an entry says which version of the language runs the project; it often rises with a dependency.
+fn is_runtime(entry: &str) -> bool {
+    let entries = ["project.requires-python", "options.python_requires", "tool.poetry.dependencies.python"];
+    entry.starts_with("engines.") || entries.contains(&entry)
+}
+
 pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
     let mut touched = Vec::new();
     for file in &evidence.inspection.files {
@@ -54,6 +60,7 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
                 Section::Build | Section::Dependency | Section::InstallScript | Section::Description => {
                     evidence.permits.allow(Permission::Config, names)
                         || is_declared(&evidence.task.goal, &entry.name)
+                        || is_runtime(&entry.name) && evidence.permits.allow(Permission::Deps, names)
                 }
             };
             if !permitted {

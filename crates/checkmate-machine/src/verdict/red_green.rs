@@ -49,9 +49,9 @@ pub(super) fn opinion(evidence: &Evidence<'_>) -> Opinion {
         .filter_map(|kind| Some((kind, red(evidence, evidence.receipt(kind)?))))
         .collect();
     // With stubs in their place the functions are there, but wrong: whoever brings his own for want of them is red then.
-    if runs.iter().any(|(kind, run)| *kind == CheckKind::NewTests && *run == Reddened::Not)
-        && brings(evidence)
-    {
+    let stubbed = |(kind, run): &_| *kind == CheckKind::Reverted && matches!(run, Reddened::ByTest(_));
+    let green = |(kind, run): &_| *kind == CheckKind::NewTests && *run == Reddened::Not;
+    if runs.iter().any(stubbed) && runs.iter().any(green) && ran_whole(evidence) && brings(evidence) {
         return object(
             evidence,
             "The new tests pass on the old code as well: where what they test is missing, they put something else in its \
@@ -215,11 +215,18 @@ fn next(evidence: &Evidence<'_>) -> Option<CheckKind> {
     second.filter(|kind| again && evidence.receipt(*kind).is_none())
 }
 
+/// Tells whether the new tests ran on the old code at all: as many as on the change, as far as their runner tells.
+fn ran_whole(evidence: &Evidence<'_>) -> bool {
+    let ran =
+        |receipt: Option<&Receipt>| receipt.and_then(|receipt| receipt.report.as_ref()).map(TestReport::ran);
+    ran(evidence.receipt(CheckKind::NewTests)) >= ran(evidence.tests)
+}
+
 /// Tells whether new tests may have something of their own for what is missing: `Bus.prototype.once ?? ((fn) => fn())`, an
 /// import whose failure is caught. Only a run on the old code tells whether they do.
 fn brings(evidence: &Evidence<'_>) -> bool {
     const WAYS: [&str; 9] =
-        ["??", "||", "hasattr", "getattr", "setattr", "typeof", "except", "catch", "suppress"];
+        ["??", "||", "hasattr", "getattr", "setattr", "typeof ", "except ", "catch", "suppress"];
     // These are so common that they count only beside a name that is new.
     const COMMON: [&str; 3] = ["default=", " or ", " in "];
     let added = &evidence.inspection.added_symbols;
@@ -230,7 +237,8 @@ fn brings(evidence: &Evidence<'_>) -> bool {
     let own = |line: &str| {
         let has = |ways: &[&str]| ways.iter().any(|way| line.contains(way));
         let named = added.iter().any(|name| line.contains(name.rsplit(['.', '#']).next().unwrap_or(name)));
-        has(&WAYS) || (named && has(&COMMON))
+        let comment = ["//", "#", "*", "/*"].iter().any(|start| line.trim_start().starts_with(start));
+        !comment && (has(&WAYS) || (named && has(&COMMON)))
     };
     !added.is_empty()
         && added_lines(&evidence.candidate.diff).into_iter().any(|(path, _, line)| is_test(path) && own(line))

@@ -172,7 +172,9 @@ fn test(text: &str) -> TestFunction {
             ("skipped", marker) => test.skipped = Some(marker.into()),
             ("shadowed", _) => test.shadowed = true,
             ("mentions", names) => test.mentions = names.split(',').map(str::to_owned).collect(),
-            ("rows", rows) => test.rows = rows.split(';').map(str::to_owned).collect(),
+            ("rows", rows) => {
+                test.rows = rows.split(';').map(|row| row.replace('_', " ")).collect();
+            }
             ("line", line) => test.line = line.parse().unwrap(),
             (unknown, _) => panic!("nothing of a test is called {unknown}"),
         }

@@ -143,7 +143,7 @@ struct Reader<'a, 't> {
     dialect: &'a dyn Dialect,
     helpers: Helpers<'t>,
     /// Tables outside of functions, by their names.
-    tables: BTreeMap<String, usize>,
+    tables: BTreeMap<&'t str, usize>,
     /// What helpers assert, by their bodies.
     known: BTreeMap<usize, Vec<Assertion>>,
 }
@@ -167,7 +167,7 @@ impl<'t> Reader<'_, 't> {
             shadowed: found.shadowed,
             assertions,
             mentions: found.body.map(|body| self.mentions(body)).unwrap_or_default(),
-            rows: rows::of(self.outline, &found.pieces, &self.tables),
+            rows: rows::of(self.outline, &found.pieces, found.body, &self.tables),
         }
     }
 

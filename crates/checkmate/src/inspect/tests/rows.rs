@@ -1,94 +1,109 @@
-//! The rows of tables that tests go through: what a parametrized test gets, what a loop runs over.
+//! The rows of tables that a test goes through: what a parametrized test is given, what a loop runs over.
 //!
-//! A row that goes takes a case with it, although the test and its assertions stay as they were.
+//! A row that goes takes a case with it, although the test and its assertions stay as they were. A table stands where it
+//! is gone through, or in the same file under a name. Rust's files hold code beside tests, so its names are not followed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::is_name;
-use crate::inspect::outline::{Outline, clip, compact};
+use crate::inspect::language::{Language, tokens};
+use crate::inspect::outline::Outline;
 
-/// At most so many rows of a test are read.
-const MOST: usize = 200;
+/// Rows of a test; a test with more has none, since a part of them would look as if others had gone.
+const MOST: usize = 100;
 
-/// Lists of values.
-const LISTS: [&str; 8] = [
+/// Bytes of a row; a longer one is none.
+const LONGEST: usize = 300;
+
+/// Values that are made of values, in the five languages.
+const COMPOSITES: [&str; 9] = [
     "list",
     "tuple",
-    "set",
-    "array",
-    "array_expression",
-    "tuple_expression",
-    "literal_value",
-    "array_initializer",
-];
-
-/// Values that are made of values.
-const COMPOSITES: [&str; 12] = [
-    "list",
-    "tuple",
-    "set",
     "dictionary",
     "array",
     "object",
     "array_expression",
     "tuple_expression",
-    "struct_expression",
     "literal_value",
-    "literal_element",
     "array_initializer",
 ];
 
 /// Returns the tables that stand outside of every function, by their names.
-pub(super) fn tables(outline: &Outline<'_>) -> BTreeMap<String, usize> {
+pub(super) fn tables<'t>(outline: &Outline<'t>) -> BTreeMap<&'t str, usize> {
     let mut found = BTreeMap::new();
+    if outline.source.language == Language::Rust {
+        return found;
+    }
     for at in outline.all() {
         let (name, value) = match outline.kind(at) {
             "assignment" => ("left", "right"),
-            "variable_declarator" | "const_item" | "static_item" | "var_spec" | "const_spec" => {
-                ("name", "value")
-            }
+            "variable_declarator" | "var_spec" => ("name", "value"),
             _ => continue,
         };
         let inside = outline.above(at).iter().any(|up| {
-            let kind = outline.kind(*up);
-            kind.contains("function") || kind.contains("method") || kind.contains("class")
+            ["function", "method", "class", "lambda"].iter().any(|word| outline.kind(*up).contains(word))
         });
         if let (false, Some(value)) = (inside, outline.field(at, value)) {
-            found.insert(outline.field_text(at, name).to_owned(), value);
+            found.insert(outline.field_text(at, name), value);
         }
     }
     found
 }
 
-/// Returns the rows of the tables in what a test is made of, and in the tables that it names.
-pub(super) fn of(outline: &Outline<'_>, pieces: &[usize], tables: &BTreeMap<String, usize>) -> Vec<String> {
-    let names: BTreeSet<&str> = pieces
-        .iter()
-        .flat_map(|piece| outline.within(*piece))
-        .filter(|at| is_name(outline.kind(*at)))
-        .map(|at| outline.head(at, 120))
-        .collect();
-    let named = names.into_iter().filter_map(|name| tables.get(name));
-    let mut rows = Vec::new();
-    for place in pieces.iter().chain(named) {
-        let mut end = 0;
-        for at in outline.within(*place) {
-            // What lies in a row is a part of it.
-            if at < end || !LISTS.contains(&outline.kind(at)) {
-                continue;
-            }
-            let items = outline.children(at);
-            let made = items.iter().filter(|item| is_row(outline, **item)).count();
-            if made < 2 || rows.len() + items.len() > MOST {
-                continue;
-            }
-            end = outline.within(at).end;
-            let texts =
-                items.iter().filter(|item| is_row(outline, **item)).map(|item| outline.head(*item, 400));
-            rows.extend(texts.map(|text| clip(&inner(text), 200).to_owned()));
+/// Returns the rows of a test: what its decorators and its `each` are given, and what its loops run over.
+pub(super) fn of(
+    outline: &Outline<'_>,
+    pieces: &[usize],
+    body: Option<usize>,
+    tables: &BTreeMap<&str, usize>,
+) -> Vec<String> {
+    let mut places: Vec<usize> = Vec::new();
+    for piece in pieces {
+        let given = outline.kind(*piece) == "decorator" || outline.head(*piece, 400).contains(".each");
+        if given && Some(*piece) != body {
+            places.extend(outline.within(*piece));
         }
     }
-    rows
+    for at in body.map(|body| outline.within(body)).into_iter().flatten() {
+        let field = match outline.kind(at) {
+            "for_statement" | "for_in_statement" | "range_clause" => "right",
+            "enhanced_for_statement" | "for_expression" => "value",
+            _ => continue,
+        };
+        places.extend(outline.field(at, field));
+    }
+    let mut rows = Vec::new();
+    let mut end = 0;
+    for place in places {
+        // What lies in a row is a part of it.
+        if place < end {
+            continue;
+        }
+        let named = tables.get(outline.head(place, 120)).copied();
+        let mut list = named.unwrap_or(place);
+        if outline.kind(list) == "composite_literal" {
+            list = outline.field(list, "body").unwrap_or(list);
+        }
+        if !COMPOSITES.contains(&outline.kind(list)) {
+            continue;
+        }
+        let items = outline.children(list).into_iter().map(|item| bare(outline, item));
+        let made: Vec<usize> = items.filter(|item| is_row(outline, *item)).collect();
+        if named.is_none() && !made.is_empty() {
+            end = outline.end(place);
+        }
+        rows.extend(made.into_iter().map(|item| text(outline, item)).filter(|text| text.len() <= LONGEST));
+    }
+    if rows.len() > MOST { Vec::new() } else { rows }
+}
+
+/// Returns the value of an item: Go wraps each, and those of a map stand behind keys.
+fn bare(outline: &Outline<'_>, item: usize) -> usize {
+    match outline.kind(item) {
+        "literal_element" | "keyed_element" => {
+            outline.children(item).last().map_or(item, |inner| bare(outline, *inner))
+        }
+        _ => item,
+    }
 }
 
 /// Tells whether an item is a row: a value made of values, or what `pytest.param` makes of some.
@@ -96,10 +111,12 @@ fn is_row(outline: &Outline<'_>, item: usize) -> bool {
     COMPOSITES.contains(&outline.kind(item)) || outline.head(item, 13) == "pytest.param("
 }
 
-/// Returns what stands in a row's brackets, so that a row that gets another column is still there.
-fn inner(text: &str) -> String {
-    let text = compact(text);
-    let text = text.strip_prefix("pytest.param").unwrap_or(&text);
-    let text = text.trim_start_matches(['(', '[', '{']).trim_end_matches([')', ']', '}', ',']);
-    text.to_owned()
+/// Returns a row's tokens with blanks between, without its brackets, so that a row that gets another column still has what
+/// it had; in the same quotes everywhere.
+fn text(outline: &Outline<'_>, item: usize) -> String {
+    let all = tokens(outline.source, outline.node(item)).join(" ").replace('\'', "\"");
+    let closed = [" , )", " , ]", " , }"].iter().fold(all, |text, end| text.replace(end, &end[2..]));
+    let inner = closed.strip_prefix("pytest . param").unwrap_or(&closed);
+    let inner = inner.trim_start_matches(['(', '[', '{', ' ']).trim_end_matches([')', ']', '}', ',', ' ']);
+    inner.to_owned()
 }

@@ -16,7 +16,10 @@ pub(super) fn equality(scope: &Scope<'_, '_>, left: &str, right: &str) -> Streng
     let itself = same(left, right)
         || same(scope.value(left), right)
         || same(left, scope.value(right))
-        || same(scope.value(left), scope.value(right)) && !is_constant(scope.value(left));
+        // A tuple that is taken twice shows what happened between.
+        || same(scope.value(left), scope.value(right))
+            && !is_constant(scope.value(left))
+            && !scope.value(left).starts_with('(');
     if itself || is_constant(left) && is_constant(right) || kind(left) || kind(right) {
         Strength::Trivial
     } else {

@@ -52,6 +52,11 @@ def test_pair():
     assert (done.code, done.out) == (code, 1)
 def test_constant_pair():
     assert (1, 2) == (1, 2)
+def test_kept_pair():
+    before = (p.x, p.y)
+    p.stay()
+    after = (p.x, p.y)
+    assert before == after
 def test_gone():
     assert f() == 1
 test_gone = None
@@ -91,6 +96,7 @@ class TestPlain:
             "test_tuple [] Trivial",
             "test_pair [] Exact",
             "test_constant_pair [] Trivial",
+            "test_kept_pair [] Exact",
             "test_gone [] shadowed Exact",
             "test_never [if False] Exact",
             "MoreTest.test_a [self.skipTest(\"no\")] Exact",
@@ -214,33 +220,70 @@ fn hostile_files_are_read_in_time() {
 fn rows_of_tables() {
     let rows = |path: &str, text: &str| {
         let source = Source::parse(path, text.to_owned()).expect("it parses");
-        of(&source).into_iter().map(|test| test.rows.join(" ")).collect::<Vec<_>>()
+        of(&source).into_iter().map(|test| test.rows.join(" | ")).collect::<Vec<_>>()
     };
     let python = r#"
 import pytest
 CASES = [
-    ("a", 1),
-    ("b", [2, 3]),
+    ('a', 1),  # the first
+    ("b", [2, 3],),
 ]
+DATA = [(1, 2), (3, 4)]
 @pytest.mark.parametrize("x, y", [(1, 2), pytest.param(3, 4, id="three")])
 def test_given(x, y):
     assert f(x) == y
 @pytest.mark.parametrize("x, y", CASES)
 def test_named(x, y):
     assert f(x) == y
+def test_loop():
+    for x, y in [(1, 2), (3, 4)]:
+        assert f(x) == y
 def test_plain():
-    assert f([1, 2]) == 3
+    assert f([(1, 2), (3, 4)]) == other.DATA
 "#;
-    assert_eq!(rows("tests/test_a.py", python), ["1,2 3,4,id=\"three\"", "\"a\",1 \"b\",[2,3", ""]);
+    assert_eq!(
+        rows("tests/test_a.py", python),
+        ["1 , 2 | 3 , 4 , id = \"three\"", "\"a\" , 1 | \"b\" , [ 2 , 3", "1 , 2 | 3 , 4", ""]
+    );
     let javascript = r#"
 const cases = [["a", 1], ["b", 2]];
 test.each([[1, 2], [3, 4]])("adds", (a, b) => { expect(f(a)).toBe(b); });
 test("all", () => { for (const [a, b] of cases) assert.equal(f(a), b); });
+test("one", () => { for (const { a } of [{ a: 1, }]) assert.equal(f(a), 1); });
 "#;
-    assert_eq!(rows("test/a.test.js", javascript), ["1,2 3,4", "\"a\",1 \"b\",2"]);
-    let rust =
-        "#[test]\nfn all() {\n    for (a, b) in [(1, 2), (3, 4)] {\n        assert_eq!(f(a), b);\n    }\n}\n";
-    assert_eq!(rows("tests/a.rs", rust), ["1,2 3,4"]);
-    let go = "package a\nfunc TestAll(t *testing.T) {\n\tfor _, c := range []struct{ a, b int }{{1, 2}, {3, 4}} {\n\t\tif f(c.a) != c.b { t.Error(c) }\n\t}\n}\n";
-    assert_eq!(rows("a_test.go", go), ["1,2 3,4"]);
+    assert_eq!(rows("test/a.test.js", javascript), ["1 , 2 | 3 , 4", "\"a\" , 1 | \"b\" , 2", "a : 1"]);
+    let rust = r#"
+const ROMAN: [(u32, &str); 2] = [(1, "I"), (5, "V")];
+#[test]
+fn all() {
+    for (a, b) in [(1, 2), (3, 4)] {
+        assert_eq!(f(a), b);
+    }
+}
+#[test]
+fn code() {
+    for (a, b) in ROMAN {
+        assert_eq!(f(a), b);
+    }
+}
+"#;
+    assert_eq!(rows("tests/a.rs", rust), ["1 , 2 | 3 , 4", ""]);
+    let go = r#"package a
+func TestAll(t *testing.T) {
+	names := []string{"foo", "bar"}
+	for _, c := range []struct{ a, b int }{{1, 2}, {3, 4}} {
+		if f(c.a) != c.b { t.Error(names) }
+	}
+	for name, c := range map[string]pair{"a": {1, 2}, "b": {3, 4}} {
+		if f(c.a) != c.b { t.Error(name) }
+	}
+}
+"#;
+    assert_eq!(rows("a_test.go", go), ["1 , 2 | 3 , 4 | 1 , 2 | 3 , 4"]);
+    let many: Vec<String> = (0..101).map(|row| format!("({row}, 1)")).collect();
+    let many = format!(
+        "@pytest.mark.parametrize('a, b', [{}])\ndef test_a(a, b):\n    assert f(a) == b\n",
+        many.join(", ")
+    );
+    assert_eq!(rows("tests/test_a.py", &many), [""]);
 }
