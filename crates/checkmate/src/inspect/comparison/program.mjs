@@ -46,7 +46,9 @@ function show(value, above = []) {
   if (typeof value.next === "function" && typeof value[Symbol.iterator] === "function") return `iterator [${each(first(value))}]`;
   const held = Object.getPrototypeOf(value);
   const name = held === null ? "[null] " : held === Object.prototype ? "" : `${held.constructor?.name ?? "?"} `;
-  return `${name}{${Object.keys(value).map((key) => `${JSON.stringify(key)}: ${show(value[key], inner)}`).join(", ")}}`;
+  // What a class calls private is no behaviour.
+  const own = Object.keys(value).filter((key) => name === "" || !key.startsWith("_"));
+  return `${name}{${own.map((key) => `${JSON.stringify(key)}: ${show(value[key], inner)}`).join(", ")}}`;
 }
 
 function first(iterator) {

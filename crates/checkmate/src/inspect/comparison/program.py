@@ -46,7 +46,8 @@ def show(value, above=()):
     if isinstance(value, collections.abc.Iterator):
         return "iterator " + show(list(itertools.islice(value, 50)), above)
     if kind.__repr__ is object.__repr__:
-        own = getattr(value, "__dict__", {})
+        # What a class calls private is no behaviour.
+        own = {name: part for name, part in getattr(value, "__dict__", {}).items() if not name.startswith("_")}
         return kind.__name__ + "(" + ", ".join(name + "=" + show(own[name], above) for name in sorted(own)) + ")"
     if callable(value) and hasattr(value, "__name__"):
         return "[function]"
