@@ -93,12 +93,15 @@ impl<'t> Scope<'_, 't> {
         self.mentions.get(name).is_none_or(|times| *times > 1)
     }
 
-    /// Returns a local name's value, or the text itself.
+    /// Returns a local name's value, or the text itself: also of a name that something else is done with, which may change
+    /// what it stands for.
     fn value<'x>(&self, text: &'x str) -> &'x str
     where
         't: 'x,
     {
-        self.locals.get(text).copied().flatten().unwrap_or(text)
+        // It is defined once and asserted once.
+        let changed = self.mentions.get(text).is_some_and(|times| *times > 2);
+        self.locals.get(text).copied().flatten().filter(|_| !changed).unwrap_or(text)
     }
 }
 

@@ -57,6 +57,13 @@ def test_kept_pair():
     p.stay()
     after = (p.x, p.y)
     assert before == after
+def test_argument_stays():
+    names = ["a", "b"]
+    f(names)
+    assert names == ["a", "b"]
+def test_local_is_itself():
+    names = ["a", "b"]
+    assert names == ["a", "b"]
 def test_gone():
     assert f() == 1
 test_gone = None
@@ -97,6 +104,8 @@ class TestPlain:
             "test_pair [] Exact",
             "test_constant_pair [] Trivial",
             "test_kept_pair [] Exact",
+            "test_argument_stays [] Exact",
+            "test_local_is_itself [] Trivial",
             "test_gone [] shadowed Exact",
             "test_never [if False] Exact",
             "MoreTest.test_a [self.skipTest(\"no\")] Exact",
