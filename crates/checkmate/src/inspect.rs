@@ -8,7 +8,7 @@
 //! | `language` | which grammar reads a file, and how its trees are walked |
 //! | `outline` | what lies in what, in a tree |
 //! | `roles` | what is a file for |
-//! | `tests` | which tests are in it, and what do they assert |
+//! | `tests` | which tests are in it, what do they assert, and which rows do they go through |
 //! | `spots` | which telling places does the change add |
 //! | `manifests` | which entries of a manifest differ |
 //! | `layers` | what brings the old tests, the new tests or the old code back, or breaks the tests |
